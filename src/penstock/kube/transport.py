@@ -1,0 +1,301 @@
+"""The connections to one API server, shared by every identity that uses it.
+
+A request is bounded in time, counted by the limiter, and tried again only where that cannot do anything twice.
+Streams (watches) have connections of their own and no slot: they stay open for minutes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from asyncio import sslproto
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from penstock import __version__
+from penstock.kube.errors import (
+    ApiError,
+    BadAnswer,
+    TimedOut,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+    Unreachable,
+    api_error,
+    parse_status,
+)
+from penstock.kube.limiter import Limiter
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from multidict import CIMultiDict
+
+    from penstock.kube.credentials import Credential
+    from penstock.kube.settings import Settings
+
+TIMEOUT = 30.0
+"""Seconds one try may take."""
+
+TRIES = 5
+LONGEST_PAUSE = 30.0
+"""A server that asks for a longer pause than this gets none: the error, with its wish, goes to the caller."""
+
+TLS_READ_BUFFER = 16 * 1024
+"""One TLS record. asyncio's own 256 kB a connection is what makes hundreds of watches expensive."""
+
+USER_AGENT = f"penstock/{__version__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call, before any identity or connection is known."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] | None = None
+    body: bytes | None = None
+    content_type: str | None = None
+    accept: str | None = None
+    kind: str = ""
+    """What the limiter files its answer time under; empty for requests that say nothing about load."""
+    repeatable: bool = False
+    """True when doing it twice is the same as doing it once."""
+    timeout: float = TIMEOUT
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class Transport:
+    """Talks HTTP to one API server."""
+
+    def __init__(self, settings: Settings, *, limiter: Limiter | None = None) -> None:
+        self.settings = settings
+        self.limiter = limiter or Limiter()
+        self.observe: Callable[[str, int], None] = lambda _method, _code: None
+        """Called with method and status code of every answer; metrics hook in here."""
+        self._session: aiohttp.ClientSession | None = None
+        self._retired: aiohttp.ClientSession | None = None
+        self._credential: Credential | None = None
+        self._refreshing = asyncio.Lock()
+        self._prefix = urlsplit(settings.server).path.rstrip("/")
+        self._base = settings.server.removesuffix(self._prefix) if self._prefix else settings.server
+        self._proxy = settings.proxy_address()
+
+    async def close(self) -> None:
+        for session in (self._session, self._retired):
+            if session is not None:
+                await session.close()
+        self._session = self._retired = None
+
+    async def call(self, request: Request, headers: CIMultiDict[str], *, urgent: bool = False) -> Any:
+        """Send and decode the answer; `urgent` passes the limiter by (leases must not queue behind applies)."""
+        for attempt in range(1, TRIES + 1):
+            try:
+                return await self._try(request, headers, urgent=urgent)
+            except Unauthorized:
+                # Refused before anything was done. A rotated token gets one more chance.
+                if attempt > 1 or not await self._renewed():
+                    raise
+            except (Unreachable, ApiError) as error:
+                pause = self._pause(error, request, attempt)
+                if pause is None:
+                    raise
+                await asyncio.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    @asynccontextmanager
+    async def stream(
+        self, request: Request, headers: CIMultiDict[str], *, quiet: float
+    ) -> AsyncGenerator[aiohttp.StreamReader]:
+        """Open a stream; it ends with TimedOut when nothing arrives for `quiet` seconds."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=request.timeout, sock_read=quiet)
+        with _translated(request, self.settings):
+            session, credential = await self._connected()
+            async with session.request(
+                request.method,
+                self._url(request),
+                headers=self._headers(request, headers, credential),
+                proxy=self._proxy,
+                server_hostname=self.settings.server_name,
+                timeout=timeout,
+            ) as response:
+                self.observe(request.method, response.status)
+                if response.status >= 400:
+                    raise _refusal(request, response, await response.read())
+                yield response.content
+
+    async def _try(self, request: Request, headers: CIMultiDict[str], *, urgent: bool) -> Any:
+        if urgent:
+            return await self._send(request, headers)
+        async with self.limiter.slot():
+            return await self._send(request, headers)
+
+    async def _send(self, request: Request, headers: CIMultiDict[str]) -> Any:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        try:
+            with _translated(request, self.settings):
+                async with asyncio.timeout(request.timeout):
+                    session, credential = await self._connected()
+                    async with session.request(
+                        request.method,
+                        self._url(request),
+                        data=request.body,
+                        headers=self._headers(request, headers, credential),
+                        proxy=self._proxy,
+                        server_hostname=self.settings.server_name,
+                    ) as response:
+                        body = await response.read()
+        except TimedOut:
+            self.limiter.refused()
+            raise
+        self.observe(request.method, response.status)
+        if response.status >= 400:
+            error = _refusal(request, response, body)
+            if isinstance(error, TooManyRequests | Unavailable):
+                self.limiter.refused(min(error.status.retry_after or 0.0, LONGEST_PAUSE))
+            raise error
+        if request.kind:
+            self.limiter.answered(request.kind, loop.time() - begun)
+        return _decode(request, body)
+
+    @staticmethod
+    def _pause(error: Unreachable | ApiError, request: Request, attempt: int) -> float | None:
+        """Seconds until the next try, or None when there must be none."""
+        if attempt == TRIES:
+            return None
+        backoff = min(10.0, 0.1 * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
+        match error:
+            case TimedOut():
+                return None  # the caller's bound has passed already
+            case Unreachable():
+                return backoff if error.retryable and (request.repeatable or not error.sent) else None
+            case TooManyRequests():
+                pass  # turned away at the door: nothing was done
+            case Unavailable() if request.repeatable:
+                pass
+            case _:
+                return None
+        asked = error.status.retry_after
+        if asked is None:
+            return backoff
+        return asked + random.random() / 10 if asked <= LONGEST_PAUSE else None  # noqa: S311
+
+    async def _connected(self) -> tuple[aiohttp.ClientSession, Credential]:
+        if self._session is not None and self._credential is not None and self._credential.fresh:
+            return self._session, self._credential
+        async with self._refreshing:
+            if self._session is None or self._credential is None or not self._credential.fresh:
+                await self._adopt(await self.settings.credentials.fetch())
+            assert self._session is not None  # noqa: S101 - `_adopt` has just made it
+            assert self._credential is not None  # noqa: S101
+            return self._session, self._credential
+
+    async def _renewed(self) -> bool:
+        """Fetch the credential again after a 401; False when it is the same one."""
+        async with self._refreshing:
+            old, new = self._credential, await self.settings.credentials.fetch()
+            await self._adopt(new)
+            return old is None or (old.authorization, old.certificate) != (new.authorization, new.certificate)
+
+    async def _adopt(self, credential: Credential) -> None:
+        old = self._credential
+        if (
+            self._session is None
+            or old is None
+            or (old.certificate, old.key) != (credential.certificate, credential.key)
+        ):
+            session = await self._open(credential)
+            if self._retired is not None:
+                await self._retired.close()
+            # What is under way on the old certificate may finish until the next one comes.
+            self._retired, self._session = self._session, session
+        self._credential = credential
+
+    async def _open(self, credential: Credential) -> aiohttp.ClientSession:
+        sslproto.SSLProtocol.max_size = TLS_READ_BUFFER
+        context = await asyncio.to_thread(self.settings.tls, credential)
+        connector = aiohttp.TCPConnector(ssl=context if context is not None else True, limit=0)
+        return aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=None),
+            headers={"User-Agent": USER_AGENT},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=True,
+        )
+
+    def _url(self, request: Request) -> URL:
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        return URL(f"{self._base}{self._prefix}{request.path}{query}", encoded=True)
+
+    def _headers(self, request: Request, headers: CIMultiDict[str], credential: Credential) -> CIMultiDict[str]:
+        complete = headers.copy()
+        complete["Accept"] = request.accept or "application/json"
+        if self.settings.loopback:
+            complete["Accept-Encoding"] = "identity"  # compression costs more than the loopback saves
+        if credential.authorization:
+            complete["Authorization"] = credential.authorization
+        if request.content_type:
+            complete["Content-Type"] = request.content_type
+        return complete
+
+
+class _translated:  # noqa: N801 - reads as a word in `with _translated(...)`
+    """Turns what aiohttp raises into our errors, once. A class: cheaper than a generator on the hot path."""
+
+    def __init__(self, request: Request, settings: Settings) -> None:
+        self._request = request
+        self._settings = settings
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if error is None or not isinstance(error, aiohttp.ClientError | TimeoutError | OSError):
+            return
+        where = f"{self._settings.server} ({self._settings.origin})"
+        if isinstance(error, TimeoutError):
+            raise TimedOut(f"no answer from {where} to {self._request} in the time allowed") from error
+        if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
+            raise Unreachable(
+                f"no trust between us and {where}: {_tls_problem(error)}", sent=False, retryable=False
+            ) from error
+        if isinstance(error, aiohttp.ClientHttpProxyError | aiohttp.ClientProxyConnectionError):
+            raise Unreachable(f"the proxy on the way to {where} does not let us through", sent=False) from error
+        if isinstance(error, aiohttp.ClientConnectorError):
+            reason = error.os_error.strerror or str(error.os_error)
+            raise Unreachable(f"cannot connect to {where}: {reason}", sent=False) from error
+        raise Unreachable(f"the connection to {where} broke during {self._request}: {_told(error)}") from error
+
+
+def _tls_problem(error: aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError) -> str:
+    inner = error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else error.os_error
+    return getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
+
+
+def _told(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _refusal(request: Request, response: aiohttp.ClientResponse, body: bytes) -> ApiError:
+    try:
+        parsed = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        parsed = body[:2000].decode(errors="replace")
+    asked = response.headers.get("Retry-After", "")
+    return api_error(parse_status(response.status, parsed, float(asked) if asked.isdigit() else None), str(request))
+
+
+def _decode(request: Request, body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadAnswer(f"the answer to {request} is not JSON ({len(body)} bytes)") from error
