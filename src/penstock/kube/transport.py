@@ -172,18 +172,14 @@ class Transport:
         """Seconds until the next try, or None when there must be none."""
         if attempt == TRIES:
             return None
-        backoff = min(10.0, 0.1 * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
-        match error:
-            case TimedOut():
-                return None  # the caller's bound has passed already
-            case Unreachable():
-                return backoff if error.retryable and (request.repeatable or not error.sent) else None
-            case TooManyRequests():
-                pass  # turned away at the door: nothing was done
-            case Unavailable() if request.repeatable:
-                pass
-            case _:
-                return None
+        backoff = min(10.0, 0.1 * 2.0**attempt) * random.uniform(0.5, 1.0)  # noqa: S311 - jitter is no secret
+        if isinstance(error, Unreachable):
+            # After a time-out the caller's bound has passed already.
+            again = error.retryable and not isinstance(error, TimedOut) and (request.repeatable or not error.sent)
+            return backoff if again else None
+        # A 429 is turned away at the door: nothing was done. A 503 may come from half way.
+        if not isinstance(error, TooManyRequests) and not (isinstance(error, Unavailable) and request.repeatable):
+            return None
         asked = error.status.retry_after
         if asked is None:
             return backoff
