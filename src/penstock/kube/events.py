@@ -77,8 +77,10 @@ class _Bucket:
 
     tokens: float = BURST
     filled_at: float = 0.0
-    similar: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict[tuple[str, str], tuple[float, int]])
-    """By type and reason: when the count began, and how many different texts there were."""
+    similar: dict[tuple[str, str], tuple[float, set[str]]] = field(
+        default_factory=dict[tuple[str, str], tuple[float, set[str]]]
+    )
+    """By type and reason: when the count began, and the different texts since."""
 
     def spend(self, now: float) -> bool:
         self.tokens = min(BURST, self.tokens + (now - self.filled_at) / REFILL)
@@ -90,11 +92,16 @@ class _Bucket:
 
     def too_similar(self, event: Event, now: float) -> bool:
         key = (event.type, event.reason)
-        since, count = self.similar.get(key, (now, 0))
+        since, texts = self.similar.get(key, (now, set[str]()))
         if now - since > SIMILAR_WITHIN:
-            since, count = now, 0
-        self.similar[key] = (since, count + 1)
-        return count >= SIMILAR
+            since, texts = now, set[str]()
+        self.similar[key] = (since, texts)
+        if event.message in texts:
+            return False
+        if len(texts) >= SIMILAR:
+            return True
+        texts.add(event.message)
+        return False
 
 
 class Recorder:

@@ -1,0 +1,42 @@
+"""Runs a verb that is written with Typer. Only the module of that verb is imported."""
+
+from __future__ import annotations
+
+import importlib
+
+import typer
+from typer.exceptions import TyperException
+
+from penstock.cli.verbs import find
+from penstock.errors import UsageError
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run the verb; what it returns is the exit code, and wrong use is 2."""
+    verb = find(name)
+    root = typer.Typer(
+        add_completion=False, context_settings=SETTINGS, pretty_exceptions_enable=False, rich_markup_mode=None
+    )
+    root.callback()(_root)  # without it, an app with one command has no verb of that name
+    target = getattr(importlib.import_module(verb.module), verb.attribute)
+    if isinstance(target, typer.Typer):
+        root.add_typer(target, name=name, help=verb.summary)
+    else:
+        root.command(name, help=f"{verb.summary}\n\n{target.__doc__ or ''}")(target)
+    command = typer.main.get_command(root)
+    try:
+        code = command.main([name, *arguments], prog_name="penstock", standalone_mode=False)
+    except typer.Exit as end:
+        return end.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except TyperException as wrong:
+        sentence = wrong.format_message().rstrip(".")
+        raise UsageError(f"{sentence}; see 'penstock {name} --help'") from wrong
+    return code if isinstance(code, int) else 0
+
+
+def _root() -> None:
+    """A GitOps engine that speaks Flux's API."""

@@ -1,0 +1,68 @@
+"""The table of verbs: what there is, what it is for, and where it lives. Nothing is imported to read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from penstock.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb of the command, or a group of them."""
+
+    module: str
+    attribute: str
+    """A Typer app, a command function, or `main` for a fast verb that takes its raw arguments."""
+    summary: str
+
+    @property
+    def fast(self) -> bool:
+        return self.attribute == "main"
+
+
+VERBS: dict[str, Verb] = {
+    "up": Verb("penstock.cli.up", "up", "Keep a cluster in the state of a Git repository: the main job."),
+    "kinds": Verb("penstock.cli.kinds", "kinds", "List the custom resources, and which of them are handled yet."),
+    "crds": Verb("penstock.cli.kinds", "crds", "Print the CustomResourceDefinitions, to be applied to a cluster."),
+    "version": Verb("penstock.cli.version", "main", "Print the version of penstock and, on request, of the cluster."),
+}
+
+FAST = frozenset(name for name, verb in VERBS.items() if verb.fast)
+
+_GLOBAL_WITH_VALUE = frozenset(("-n", "--namespace", "--kubeconfig", "--context", "--timeout", "-o", "--output"))
+
+
+def hoist(arguments: list[str]) -> list[str]:
+    """Let options that stand before the verb count as if they stood behind it, as in `penstock -n apps get ...`."""
+    leading: list[str] = []
+    rest = list(arguments)
+    while rest and rest[0].partition("=")[0] in _GLOBAL_WITH_VALUE:
+        leading.append(rest.pop(0))
+        if "=" not in leading[-1] and rest:
+            leading.append(rest.pop(0))
+    return [*rest[:1], *leading, *rest[1:]]
+
+
+def find(name: str) -> Verb:
+    """The verb of that name; a typing mistake gets a suggestion."""
+    if name in VERBS:
+        return VERBS[name]
+    close = get_close_matches(name, VERBS, n=1)
+    suggestion = f"; did you mean {close[0]!r}?" if close else "; see 'penstock --help'"
+    raise UsageError(f"there is no verb {name!r}{suggestion}")
+
+
+def overview() -> str:
+    """What `penstock --help` shows."""
+    width = max(map(len, VERBS))
+    lines = "\n".join(f"  {name:<{width}}   {verb.summary}" for name, verb in VERBS.items())
+    return f"""\
+penstock: a GitOps engine that speaks Flux's API
+
+Usage: penstock VERB [options]
+
+{lines}
+
+'penstock VERB --help' tells more about one of them."""
