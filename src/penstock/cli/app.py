@@ -10,6 +10,7 @@ from typer.exceptions import TyperException
 from penstock.cli.verbs import find
 from penstock.errors import UsageError
 
+INTERRUPTED = 130
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -28,13 +29,15 @@ def run(name: str, arguments: list[str]) -> int:
     command = typer.main.get_command(root)
     try:
         code = command.main([name, *arguments], prog_name="penstock", standalone_mode=False)
-    except typer.Exit as end:
-        return end.exit_code
     except typer.Abort:
         raise KeyboardInterrupt from None
+    except SystemExit:
+        raise BrokenPipeError from None  # the one case in which Typer ends the process by itself
     except TyperException as wrong:
         sentence = wrong.format_message().rstrip(".")
         raise UsageError(f"{sentence}; see 'penstock {name} --help'") from wrong
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt  # Typer turns it into this code and says nothing
     return code if isinstance(code, int) else 0
 
 

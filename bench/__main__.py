@@ -1,0 +1,26 @@
+"""`python -m bench [NAME ...]`: run the benchmarks, all of them or the named ones."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+BENCHMARKS = {
+    "start": "how long the command takes to start",
+    "client": "server-side applies through penstock.kube, against bare aiohttp",
+    "cache": "memory of a watch cache over 10,000 objects",
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    for name in names or BENCHMARKS:
+        print(f"== {name}: {BENCHMARKS[name]}")
+        importlib.import_module(f"bench.{name}").main()
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))
