@@ -1,0 +1,1 @@
+"""Our resources: read, refused, described, and compared with the CRDs of Flux."""
