@@ -1,0 +1,83 @@
+"""A cluster takes our CRDs, the objects that fit them, and none that do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+
+from penstock.api import KINDS, crds
+from penstock.kube import Object, Resource, WatchCache
+from penstock.kube.errors import Invalid
+from penstock.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
+from tests.api.examples import AGAINST_RULES, WRONG, Wrong, examples, names
+from tests.waiting import following
+
+if TYPE_CHECKING:
+    from tests.clusters import Cluster
+
+
+@pytest_asyncio.fixture
+async def defined(cluster: Cluster) -> Cluster:
+    """The cluster with all our CRDs, each of them served."""
+    cache: WatchCache[Object] = WatchCache(cluster.client, CUSTOM_RESOURCE_DEFINITIONS)
+    async with following(cache) as until:
+        for definition in crds():
+            await cluster.client.apply(
+                CUSTOM_RESOURCE_DEFINITIONS, definition, manager="tests", force=True, validation="Strict"
+            )
+        await until(lambda: all(_established(cache.get(kind.crd_name)) for kind in KINDS.values()))
+    return cluster
+
+
+def _established(definition: Object | None) -> bool:
+    conditions = ((definition or {}).get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+
+
+async def _resource(cluster: Cluster, obj: Object) -> Resource:
+    cluster.client.discovery.invalidate()
+    return await cluster.client.discovery.resource(obj["apiVersion"], obj["kind"])
+
+
+def _placed(obj: Object, namespace: str) -> Object:
+    return {**obj, "metadata": {**obj["metadata"], "namespace": namespace}}
+
+
+@pytest.mark.parametrize("name", names())
+async def test_objects_are_accepted(defined: Cluster, name: str) -> None:
+    for obj in examples(name):
+        wanted = _placed(obj, defined.namespace)
+        stored = await defined.client.create(await _resource(defined, obj), wanted, validation="Strict")
+        if obj["apiVersion"] == KINDS[obj["kind"]].api_version:  # what only older versions had is not stored
+            assert _contains(stored.get("spec"), obj.get("spec"))
+
+
+@pytest.mark.parametrize("wrong", [wrong for wrong in WRONG if wrong.refused_by_server], ids=lambda wrong: wrong.id)
+async def test_wrong_objects_are_refused(defined: Cluster, wrong: Wrong) -> None:
+    obj = _placed(wrong.obj, defined.namespace)
+    with pytest.raises(Invalid):
+        await defined.client.create(await _resource(defined, obj), obj)
+
+
+@pytest.mark.parametrize(("obj", "says"), AGAINST_RULES)
+async def test_rules_are_enforced(defined: Cluster, obj: Object, says: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await defined.client.create(await _resource(defined, obj), _placed(obj, defined.namespace))
+    assert says in str(refused.value)
+
+
+async def test_a_new_object_has_not_been_observed(defined: Cluster) -> None:
+    obj = _placed(examples("kustomization")[0], defined.namespace)
+    stored = await defined.client.create(await _resource(defined, obj), obj)
+    assert stored["status"] == {"observedGeneration": -1}
+
+
+def _contains(stored: Any, wanted: Any) -> bool:
+    """Whether nothing of what was wanted is lost; defaults may have been added."""
+    if isinstance(wanted, dict):
+        return all(key in stored and _contains(stored[key], value) for key, value in wanted.items())
+    if isinstance(wanted, list):
+        return len(stored) == len(wanted) and all(_contains(*pair) for pair in zip(stored, wanted, strict=True))
+    return bool(stored == wanted)
