@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 @pytest_asyncio.fixture
 async def defined(cluster: Cluster) -> Cluster:
-    """The cluster with all our CRDs, each of them served."""
+    """The cluster with all our CRDs, each of them served; the first test that asks puts them there."""
+    listing = await cluster.client.list(CUSTOM_RESOURCE_DEFINITIONS)
+    served = {definition["metadata"]["name"] for definition in listing.items if _established(definition)}
+    if not {kind.crd_name for kind in KINDS.values()} <= served:
+        await _define(cluster)
+    return cluster
+
+
+async def _define(cluster: Cluster) -> None:
     cache: WatchCache[Object] = WatchCache(cluster.client, CUSTOM_RESOURCE_DEFINITIONS)
     async with following(cache) as until:
         for definition in crds():
@@ -28,7 +36,6 @@ async def defined(cluster: Cluster) -> Cluster:
                 CUSTOM_RESOURCE_DEFINITIONS, definition, manager="tests", force=True, validation="Strict"
             )
         await until(lambda: all(_established(cache.get(kind.crd_name)) for kind in KINDS.values()))
-    return cluster
 
 
 def _established(definition: Object | None) -> bool:
