@@ -39,7 +39,7 @@ format: install ## write the code as the formatter wants it
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
 
-e2e: install ## the integration tests on a real control plane (needs Go, or KUBECONFIG of a cluster)
+e2e: install ## the integration tests on a real control plane (needs Go, or PENSTOCK_E2E_KUBECONFIG)
 	@$(BIN)/python -m tests.controlplane.e2e
 
 controlplane: install ## build the real control plane for tests, once; prints where it lies

@@ -1,0 +1,66 @@
+"""What `make e2e` runs: the integration tests on a real control plane, or on the cluster that was named.
+
+`PENSTOCK_E2E_KUBECONFIG` names a cluster to use. Without it the control plane is built, where there is Go; where there
+is neither, nothing is run, and that is said in plain sight. Arguments go to pytest.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.clusters import GIVEN
+from tests.controlplane.build import BuildError, NoGo, build, kubernetes_version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WORKERS = "2"
+"""Two share the one control plane: more would only wait for it on a small machine."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = os.environ.get(GIVEN)
+    if given and not Path(given).is_file():
+        _say(f"error: {GIVEN} names {given}, and there is no such file")
+        return 2
+    if given:
+        return _run(f"the cluster of {given}", arguments)
+    try:
+        build()
+    except NoGo as error:
+        _say(framed(f"e2e NOT RUN: {error}, and {GIVEN} names no cluster"))
+        return 0
+    except BuildError as error:
+        _say(f"error: {error}")
+        return 1
+    return _run(f"Kubernetes {kubernetes_version()}", arguments)
+
+
+def framed(sentence: str) -> str:
+    """The sentence in a box of its own, so that nobody overlooks it at the end of a long log."""
+    edge = "+" + "-" * (len(sentence) + 2) + "+"
+    return f"{edge}\n| {sentence} |\n{edge}"
+
+
+def _run(where: str, arguments: Sequence[str]) -> int:
+    started = time.monotonic()
+    # A module stays with one worker: some start a control plane of their own for all their tests.
+    spread = ["-n", WORKERS, "--dist=loadscope"]
+    command = [sys.executable, "-m", "pytest", "--backend=real", "-m", "real", *spread, *arguments]
+    status = subprocess.run(command, check=False).returncode
+    verdict = "fine" if status == 0 else f"FAILED (pytest ended with {status})"
+    _say(f"e2e: {verdict} on {where} in {time.monotonic() - started:.0f} s")
+    return status
+
+
+def _say(words: str) -> None:
+    print(words, flush=True)  # noqa: T201 - the verdict, for a person
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
