@@ -1,0 +1,15 @@
+"""What every test gets: a cluster on request, an event loop that must not block, and honest skips."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+pytest_plugins = ["pytester", "tests.blocking", "tests.skips", "tests.clusters"]
+
+
+def pytest_configure() -> None:
+    # Before Python 3.14, whoever first asks for the event loop of the main thread gets one made. The plugins ask
+    # before every test, nobody closes it, and some later test fails with 'unclosed event loop'.
+    if sys.version_info < (3, 14):
+        asyncio.set_event_loop(None)
