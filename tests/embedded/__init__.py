@@ -1,0 +1,1 @@
+"""The embedded cluster, and what stands in for parts of one."""
