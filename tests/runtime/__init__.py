@@ -1,0 +1,1 @@
+"""What every controller needs, seen through its public names."""

@@ -1,0 +1,16 @@
+"""Waiting for what tells nobody that it has happened."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Look a thousand times a second, for ten seconds at most."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.001)
