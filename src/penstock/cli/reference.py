@@ -8,13 +8,12 @@ import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from penstock.cli import main
 from penstock.cli.verbs import VERBS, find, overview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 PAGE = Path("docs/reference/cli.md")
 WIDTH = "100"
@@ -53,9 +52,22 @@ def _commands(name: str) -> Iterator[list[str]]:
 
 def _help(command: list[str]) -> str:
     shown = io.StringIO()
-    with patch.dict(os.environ, {"COLUMNS": WIDTH, "TERMINAL_WIDTH": WIDTH}), contextlib.redirect_stdout(shown):
+    with _terminal(), contextlib.redirect_stdout(shown):
         main([*command, "--help"])
     return shown.getvalue()
+
+
+@contextlib.contextmanager
+def _terminal() -> Generator[None]:
+    """A terminal of a known width, so that the page is the same wherever it is written."""
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = WIDTH
+    try:
+        yield
+    finally:
+        os.environ.pop("COLUMNS")
+        if before is not None:
+            os.environ["COLUMNS"] = before
 
 
 def _block(text: str) -> str:
