@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import OrderedDict
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
@@ -18,13 +19,12 @@ import structlog
 from penstock.kube.errors import (
     ApiError,
     BadAnswer,
-    BadRequest,
     Expired,
     Forbidden,
-    Invalid,
     KubeError,
     NotServed,
     TimedOut,
+    TooManyRequests,
     Unauthorized,
 )
 from penstock.kube.resources import Object, ObjectRef, Resource
@@ -47,6 +47,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0
 
 CALM = 5.0
 """A stream that lived this many seconds was a good one: the next is opened at once."""
+
+REMEMBERED = 1024
+"""Deletions that are remembered, so that an older event that comes after one cannot undo it."""
 
 log = structlog.get_logger()
 
@@ -88,8 +91,11 @@ class WatchCache(Generic[T]):
         self._handlers: list[Callable[[Change[T]], Awaitable[None]]] = []
         self._synced = asyncio.Event()
         self._version = ""
+        self._complete_at = 0
+        self._gone: OrderedDict[tuple[str, str], int] = OrderedDict()
         self._streams_lists = True
         self._trouble: KubeError | None = None
+        self._told: type[KubeError] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -134,7 +140,7 @@ class WatchCache(Generic[T]):
         loop = asyncio.get_running_loop()
         pause = FIRST_PAUSE
         while True:
-            begun = loop.time()
+            begun, asked = loop.time(), 0.0
             try:
                 if not self._version:
                     await self._read()
@@ -144,30 +150,30 @@ class WatchCache(Generic[T]):
                 self._version = ""
             except KubeError as error:
                 self._report(error)  # the version is still good, also after a half-open connection
-            if loop.time() - begun >= CALM:
-                pause = FIRST_PAUSE
+                asked = _asked(error)
+            if loop.time() - begun >= CALM and not asked:
+                pause, self._told = FIRST_PAUSE, None
                 continue
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter is no secret
+            await asyncio.sleep(max(asked, pause * random.uniform(0.5, 1.0)))  # noqa: S311 - jitter is no secret
             pause = min(LONGEST_PAUSE, pause * 2)
 
     def _report(self, trouble: KubeError) -> None:
         lasting = isinstance(trouble, Unauthorized | Forbidden | NotServed)
-        if self._trouble is None or type(self._trouble) is not type(trouble):
+        if self._told is not type(trouble):
             tell = log.warning if lasting else log.info
             tell("cannot watch", resource=str(self.resource), error=str(trouble))
-        self._trouble = trouble
+        self._trouble, self._told = trouble, type(trouble)
 
     async def _read(self) -> None:
         """Replace the whole content; nothing changes unless the reading is complete."""
         if self._streams_lists:
             try:
                 await self._read_stream()
-            except (BadRequest, Invalid):
-                self._streams_lists = False  # a server from before streaming lists
-            except ApiError as error:
-                if isinstance(error, Expired | Unauthorized | Forbidden | NotServed):
-                    raise
-                self._streams_lists = False  # announced, but its etcd cannot: the error comes inside the stream
+            except (Unauthorized, Forbidden, NotServed, TooManyRequests):
+                raise
+            except (ApiError, BadAnswer):
+                # A server from before streaming lists; or its etcd cannot, which it says inside the stream.
+                self._streams_lists = False
             else:
                 return
         await self._read_list()
@@ -224,7 +230,8 @@ class WatchCache(Generic[T]):
             # A complete reading is right even where its versions are lower: the cluster may have been restored.
             if key not in self._entries or self._entries[key][0] != number:
                 await self._put(key, number, value)
-        self._version = version
+        self._version, self._complete_at = version, _number(version)
+        self._gone.clear()
         self._synced.set()
 
     async def _follow(self) -> None:
@@ -250,18 +257,29 @@ class WatchCache(Generic[T]):
                 await self._take_deletion(event)
             case _:
                 key, (number, value) = _key(event.object), self._entry(event.object)
-                # Not one that is told twice, or late.
-                if key not in self._entries or self._entries[key][0] < number:
+                if self._is_news(key, number):
                     await self._put(key, number, value)
         if _number(event.resource_version) > _number(self._version):
             self._version = event.resource_version
 
+    def _is_news(self, key: tuple[str, str], number: int) -> bool:
+        """False for what is told twice, or late: it must not bring back what is gone since."""
+        if not number:
+            return True  # a server whose versions are no numbers: its word has to do
+        known = self._entries.get(key)
+        seen = known[0] if known else max(self._complete_at, self._gone.get(key, 0))
+        return seen < number
+
     async def _take_deletion(self, event: WatchEvent) -> None:
-        key = _key(event.object)
+        key, number = _key(event.object), _number(event.resource_version)
         known = self._entries.get(key)
         # A deletion told late must not remove the object that was created again since.
-        if known is None or known[0] <= _number(event.resource_version):
-            await self._remove(key)
+        if known is not None and number and number < known[0]:
+            return
+        self._gone[key] = max(number, self._gone.pop(key, 0))
+        if len(self._gone) > REMEMBERED:
+            self._gone.popitem(last=False)
+        await self._remove(key)
 
     def _entry(self, obj: Object) -> tuple[int, T]:
         return _number((obj.get("metadata") or {}).get("resourceVersion")), self._transform(obj)
@@ -307,6 +325,11 @@ def _key(obj: Object) -> tuple[str, str]:
     return metadata.get("namespace") or "", metadata.get("name") or ""
 
 
+def _asked(error: KubeError) -> float:
+    """Seconds of rest that the server asked for."""
+    return min(LONGEST_PAUSE, error.status.retry_after or 0.0) if isinstance(error, ApiError) else 0.0
+
+
 def _number(version: str | None) -> int:
     """A resourceVersion as a number that can be compared, as Kubernetes promises since 1.35."""
-    return int(version) if version and version.isdigit() else 0
+    return int(version) if version and version.isdecimal() and len(version) < 40 else 0

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import orjson
 from multidict import CIMultiDict
 
 from penstock.kube.discovery import Discovery
 from penstock.kube.errors import BadAnswer
+from penstock.kube.resources import is_object
 from penstock.kube.transport import TIMEOUT, Request, Transport
 from penstock.kube.watch import QUIET, watch_events
 
@@ -162,8 +163,8 @@ class Client:
             )
             metadata = answer.get("metadata") or {}
             items = answer.get("items")
-            if items is not None and not isinstance(items, list):
-                raise BadAnswer(f"the list of {resource} holds no items")
+            if items is not None and not (isinstance(items, list) and all(map(is_object, items))):
+                raise BadAnswer(f"the list of {resource} holds something else than objects")
             yield Listing(items or [], metadata.get("resourceVersion") or "")
             token = metadata.get("continue")
             if not token:
@@ -349,9 +350,9 @@ class Client:
 
     async def _object(self, request: Request, *, urgent: bool = False) -> Object:
         answer = await self.call(request, urgent=urgent)
-        if not isinstance(answer, dict):
+        if not is_object(answer):
             raise BadAnswer(f"the answer to {request} is not an object")
-        return answer
+        return cast("Object", answer)
 
 
 def selection(labels: str | None, fields: str | None) -> dict[str, str]:

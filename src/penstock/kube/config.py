@@ -41,7 +41,7 @@ def load(
         return _settings(kubeconfig.read(Path(kubeconfig_path).expanduser()), context)
     listed = [Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     candidates = listed or [DEFAULT_KUBECONFIG.expanduser()]
-    found = [kubeconfig.read(path) for path in candidates if path.exists()]
+    found = [kubeconfig.read(path) for path in candidates if not _missing(path)]
     if found:
         return _settings(kubeconfig.merge(found), context)
     if environ.get("KUBERNETES_SERVICE_HOST"):
@@ -95,7 +95,7 @@ def _refusals(cluster: Cluster, user: User) -> Iterable[tuple[str, str]]:
         yield "proxy-url", network
     if cluster.insecure_skip_tls_verify:
         yield "insecure-skip-tls-verify", "anybody could answer for the cluster"
-    if cluster.server.startswith("http://"):
+    if cluster.server.strip().lower().startswith("http:"):
         yield "server", "it is a plain http address"
 
 
@@ -118,7 +118,7 @@ def _settings(config: KubeConfig, wanted: str | None) -> Settings:
         verify=not cluster.insecure_skip_tls_verify,
         server_name=cluster.tls_server_name,
         proxy=cluster.proxy_url,
-        identity=_impersonated(user),
+        identity=_impersonated(user, origin),
     )
     return replace(settings, credentials=_credentials(user, cluster, origin))
 
@@ -136,7 +136,7 @@ def _credentials(user: User, cluster: Cluster, origin: str) -> Credentials:
         present, absent = ("client-certificate", "client-key") if key is None else ("client-key", "client-certificate")
         raise ConfigError(f"{origin}: there is a {present} but no {absent}")
     if certificate:
-        token = f"Bearer {user.token}" if user.token else None
+        token = f"Bearer {user.token.strip()}" if user.token else None
         return Static(Credential(authorization=token, certificate=certificate, key=key))
     if user.token_file:
         return TokenFile(Path(user.token_file))
@@ -166,8 +166,13 @@ def _plugin(program: kubeconfig.Exec, cluster: Cluster) -> Plugin:
     )
 
 
-def _impersonated(user: User) -> Identity | None:
+def _impersonated(user: User, origin: str) -> Identity | None:
+    if user.impersonate_uid is not None or user.impersonate_extra:
+        raise ConfigError(f"{origin}: as-uid and as-user-extra are not supported; use as and as-groups")
     if user.impersonate is None:
+        if user.impersonate_groups:
+            # Without a user the server would answer with our own rights.
+            raise ConfigError(f"{origin}: there is as-groups but no as; name the user to impersonate")
         return None
     return Identity(user.impersonate, tuple(user.impersonate_groups or ()))
 
@@ -200,6 +205,16 @@ def _in_cluster(environ: Mapping[str, str], folder: Path) -> Settings:
         authority=authority,
         credentials=TokenFile(folder / "token"),
     )
+
+
+def _missing(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False  # reading it will tell why
+    return False
 
 
 def _listed(paths: Iterable[Path]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,6 +38,10 @@ class Credential:
     fresh_until: float = float("inf")
     """Monotonic time after which it must be fetched again."""
 
+    def __post_init__(self) -> None:
+        if self.authorization is not None and not self.authorization.isprintable():
+            raise ConfigError("the token has line breaks or other characters that cannot be sent")
+
     @property
     def fresh(self) -> bool:
         return time.monotonic() < self.fresh_until
@@ -59,7 +64,7 @@ class Static:
 
 
 def bearer(token: str) -> Static:
-    return Static(Credential(authorization=f"Bearer {token}"))
+    return Static(Credential(authorization=f"Bearer {token.strip()}"))
 
 
 def basic(username: str, password: str) -> Static:
@@ -111,12 +116,12 @@ class Plugin:
     async def fetch(self) -> Credential:
         answer = self._decode(await self._run())
         status = answer.status
-        if status.token is None and status.client_certificate_data is None:
+        if not status.token and status.client_certificate_data is None:
             raise ConfigError(f"the credential plugin {self.command!r} gave neither a token nor a certificate")
         if (status.client_certificate_data is None) != (status.client_key_data is None):
             raise ConfigError(f"the credential plugin {self.command!r} gave a certificate without its key")
         return Credential(
-            authorization=f"Bearer {status.token}" if status.token else None,
+            authorization=f"Bearer {status.token.strip()}" if status.token else None,
             certificate=_encode(status.client_certificate_data),
             key=_encode(status.client_key_data),
             fresh_until=_fresh_until(status.expiration_timestamp),
@@ -131,12 +136,12 @@ class Plugin:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             hint = f" {self.hint.strip()}" if self.hint else ""
-            raise ConfigError(
-                f"cannot start the credential plugin {self.command!r}: {error.strerror}.{hint}"
-            ) from error
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise ConfigError(f"cannot start the credential plugin {self.command!r}: {reason}.{hint}") from error
         try:
             async with asyncio.timeout(PLUGIN_TIMEOUT):
                 output, complaint = await process.communicate()
@@ -146,8 +151,9 @@ class Plugin:
             ) from error
         finally:
             if process.returncode is None:
+                # Its children too: one that keeps the pipes open would keep us waiting.
                 with suppress(ProcessLookupError):
-                    process.kill()
+                    os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if process.returncode != 0:
             said = complaint.decode(errors="replace").strip()[-300:]

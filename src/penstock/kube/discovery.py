@@ -8,7 +8,8 @@ while before it counts as gone: a failed discovery must never look like an objec
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,8 +128,12 @@ class Discovery:
             if self._snapshot is not None and self._read_at > asked:
                 return self._snapshot
             begun = asyncio.get_running_loop().time()
-            self._stale = False
-            fresh = await self._read()
+            stale, self._stale = self._stale, False  # before reading: what changes meanwhile makes it stale again
+            try:
+                fresh = await self._read()
+            except BaseException:
+                self._stale = self._stale or stale
+                raise
             self._carry_over(fresh, begun)
             self._snapshot, self._read_at = fresh, begun
             return fresh
@@ -160,12 +165,12 @@ class Discovery:
             document = await self._get(path, AGGREGATED)
             match document.get("kind"):
                 case "APIGroupDiscoveryList":
-                    _read_aggregated(snapshot, document)
-                case "APIVersions":
-                    versions = [("", version) for version in document.get("versions") or ()]
+                    with _trusted(path):
+                        _read_aggregated(snapshot, document)
+                case "APIVersions" | "APIGroupList":
+                    with _trusted(path):
+                        versions = list(_legacy_versions(document))
                     await self._read_legacy(snapshot, versions)
-                case "APIGroupList":
-                    await self._read_legacy(snapshot, _legacy_versions(document))
                 case other:
                     raise BadAnswer(f"discovery at {path} answered with the kind {other!r}")
         return snapshot
@@ -175,11 +180,12 @@ class Discovery:
             path = f"/apis/{group}/{version}" if group else f"/api/{version}"
             try:
                 document = await self._get(path, None)
+                with _trusted(path):
+                    return list(_legacy_resources(group, version, document))
             except NotFound:
                 return []
             except (ApiError, Unreachable, BadAnswer):
                 return None
-            return list(_legacy_resources(group, version, document))
 
         ordered = list(versions)
         async with asyncio.TaskGroup() as group:
@@ -195,6 +201,15 @@ class Discovery:
         if not isinstance(document, dict):
             raise BadAnswer(f"discovery at {path} answered with no object")
         return document
+
+
+@contextmanager
+def _trusted(path: str) -> Generator[None]:
+    """Reads a document as if it were what it should be; what it is not becomes a BadAnswer."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError) as error:
+        raise BadAnswer(f"discovery at {path} answered with a document of the wrong shape") from error
 
 
 def _read_aggregated(snapshot: _Snapshot, document: Object) -> None:
@@ -224,6 +239,8 @@ def _aggregated_resource(group: str, version: str, entry: Object) -> Served | No
 
 
 def _legacy_versions(document: Object) -> Iterable[tuple[str, str]]:
+    for version in document.get("versions") or ():
+        yield "", version
     for group in document.get("groups") or ():
         favourite = (group.get("preferredVersion") or {}).get("version")
         versions = [entry["version"] for entry in group.get("versions") or ()]

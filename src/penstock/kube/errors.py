@@ -27,12 +27,11 @@ KubeError
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+import msgspec
 
 from penstock.errors import PenstockError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class KubeError(PenstockError):
@@ -163,8 +162,11 @@ class Invalid(ApiError):
 
     @property
     def immutable(self) -> bool:
-        """True when a field refused to change, as opposed to being wrong in itself."""
-        return any("field is immutable" in cause.message for cause in self.causes)
+        """True when a field refused to change, as opposed to being wrong in itself.
+
+        The uid does not count: it is a precondition that did not hold, and making the object anew is no cure.
+        """
+        return any("field is immutable" in cause.message for cause in self.causes if cause.field != "metadata.uid")
 
 
 class Malformed(Invalid):
@@ -226,23 +228,41 @@ def _class_of(status: Status) -> type[ApiError]:
     return ApiError
 
 
+class _WireCause(msgspec.Struct, frozen=True):
+    reason: str | None = None
+    message: str | None = None
+    field: str | None = None
+
+
+class _WireDetails(msgspec.Struct, frozen=True, rename="camel"):
+    kind: str | None = None
+    name: str | None = None
+    causes: list[_WireCause] | None = None
+    retry_after_seconds: float | None = None
+
+
+class _WireStatus(msgspec.Struct, frozen=True):
+    kind: Literal["Status"]
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    details: _WireDetails | None = None
+
+
 def parse_status(code: int, body: Any, retry_after: float | None = None) -> Status:
     """Read the body of a failed request; anything but a Status object is kept as (cut) text."""
-    if not isinstance(body, dict) or body.get("kind") != "Status":
+    try:
+        told = msgspec.convert(body, _WireStatus)
+    except msgspec.ValidationError:
         text = body if isinstance(body, str) else ""
         return Status(code=code, message=text.strip()[:500], retry_after=retry_after, plain=True)
-    details: Mapping[str, Any] = body.get("details") or {}
-    causes = tuple(
-        Cause(cause.get("reason") or "", cause.get("message") or "", cause.get("field") or "")
-        for cause in details.get("causes") or ()
-    )
-    told = details.get("retryAfterSeconds")
+    details = told.details or _WireDetails()
     return Status(
-        code=body.get("code") or code,
-        reason=body.get("reason") or "",
-        message=body.get("message") or "",
-        kind=details.get("kind") or "",
-        name=details.get("name") or "",
-        causes=causes,
-        retry_after=retry_after if retry_after is not None else told,
+        code=told.code or code,
+        reason=told.reason or "",
+        message=told.message or "",
+        kind=details.kind or "",
+        name=details.name or "",
+        causes=tuple(Cause(one.reason or "", one.message or "", one.field or "") for one in details.causes or ()),
+        retry_after=retry_after if retry_after is not None else details.retry_after_seconds,
     )

@@ -32,6 +32,7 @@ REMEMBERED = 4096
 
 SIMILAR, SIMILAR_WITHIN = 10, 600.0
 BURST, REFILL = 25, 300.0
+LONGEST_NAME = 253 - 17
 LONGEST_MESSAGE = 1024
 """What the API server accepts as the note of an event."""
 
@@ -183,9 +184,9 @@ class Recorder:
             else:
                 known.count += 1
                 return
-        created = await self._client.create(EVENTS, self._object(event, message, moment))
-        metadata = created["metadata"]
-        self._series[key] = _Series(metadata["name"], metadata["namespace"], 1, moment)
+        new = self._object(event, message, moment)
+        await self._client.create(EVENTS, new)
+        self._series[key] = _Series(new["metadata"]["name"], new["metadata"]["namespace"], 1, moment)
         if len(self._series) > REMEMBERED:
             self._series.popitem(last=False)
 
@@ -195,7 +196,7 @@ class Recorder:
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {
-                "name": f"{event.ref.name}.{secrets.token_hex(8)}",
+                "name": f"{event.ref.name[:LONGEST_NAME]}.{secrets.token_hex(8)}",
                 "namespace": namespace,
                 "annotations": dict(event.annotations),
             },

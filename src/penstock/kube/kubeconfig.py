@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_SIZE = 4 * 1024 * 1024
 """Bytes of one kubeconfig; the largest in the wild have a few hundred contexts and certificates."""
+
+DEEPEST = 32
+"""Levels of nesting; the format itself needs ten."""
 
 
 class Cluster(msgspec.Struct, frozen=True, rename="kebab"):
@@ -65,6 +69,8 @@ class User(msgspec.Struct, frozen=True, rename="kebab"):
     auth_provider: dict[str, Any] | None = None
     impersonate: str | None = msgspec.field(default=None, name="as")
     impersonate_groups: list[str] | None = msgspec.field(default=None, name="as-groups")
+    impersonate_uid: str | None = msgspec.field(default=None, name="as-uid")
+    impersonate_extra: dict[str, Any] | None = msgspec.field(default=None, name="as-user-extra")
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -77,7 +83,7 @@ class Context(msgspec.Struct, frozen=True):
 
 class _NamedCluster(msgspec.Struct, frozen=True):
     name: str
-    cluster: Cluster = Cluster()
+    cluster: Cluster | None = None
 
 
 class _NamedUser(msgspec.Struct, frozen=True):
@@ -136,8 +142,9 @@ def parse(text: bytes | str, origin: str) -> KubeConfig:
     if len(text) > MAX_SIZE:
         raise ConfigError(f"{origin}: larger than {MAX_SIZE // 2**20} MiB, which is no kubeconfig")
     try:
+        _check(text, origin)
         raw = yaml.load(text, Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{origin}: not YAML: {_first_line(error)}") from None
     if raw is None:
         raise ConfigError(f"{origin}: the file is empty")
@@ -145,25 +152,45 @@ def parse(text: bytes | str, origin: str) -> KubeConfig:
         file = msgspec.convert(raw, _File)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{origin}: not a kubeconfig: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{origin}: not a kubeconfig: nested too deeply") from None
     return KubeConfig(
         origin=origin,
-        clusters={entry.name: entry.cluster for entry in file.clusters or ()},
+        clusters={entry.name: entry.cluster or Cluster() for entry in file.clusters or ()},
         users={entry.name: entry.user or User() for entry in file.users or ()},
         contexts={entry.name: entry.context or Context() for entry in file.contexts or ()},
         current_context=file.current_context or "",
     )
 
 
+def _check(text: bytes | str, origin: str) -> None:
+    """Refuse what no kubeconfig needs and a loader can be hurt with, before anything is built from it.
+
+    The C loader overflows its stack on deep nesting, which ends the whole process; merge keys grow
+    exponentially; tags choose their own constructors, and their text may be a password with a `!` in front.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+            continue
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        if depth > DEEPEST:
+            raise ConfigError(f"{origin}: not a kubeconfig: nested more than {DEEPEST} levels deep")
+        if isinstance(event, yaml.CollectionStartEvent | yaml.ScalarEvent) and event.tag is not None:
+            raise ConfigError(f"{origin}: not a kubeconfig: YAML tags are not supported{_line(event.start_mark)}")
+        if isinstance(event, yaml.ScalarEvent) and event.value == "<<":
+            raise ConfigError(f"{origin}: not a kubeconfig: YAML merge keys are not supported{_line(event.start_mark)}")
+
+
 def read(path: Path) -> KubeConfig:
-    """Read one file; relative paths inside it count from the folder it lies in."""
+    """Read one file; relative paths inside it count from the folder it lies in, links not followed."""
     try:
-        text = path.read_bytes()
+        with path.open("rb") as file:
+            text = file.read(MAX_SIZE + 1)
     except OSError as error:
         raise ConfigError(f"cannot read the kubeconfig {path}: {error.strerror}") from error
     config = parse(text, str(path))
-    folder = path.resolve().parent
+    folder = path.absolute().parent
     return msgspec.structs.replace(
         config,
         clusters={name: _resolve(cluster, folder) for name, cluster in config.clusters.items()},
@@ -188,9 +215,9 @@ def merge(configs: Iterable[KubeConfig]) -> KubeConfig:
 
 
 def decode_data(encoded: str, origin: str, field: str) -> bytes:
-    """The bytes of a `...-data` field."""
+    """The bytes of a `...-data` field; line breaks in it do not count."""
     try:
-        return base64.b64decode(encoded, validate=True)
+        return base64.b64decode("".join(encoded.split()), validate=True)
     except (binascii.Error, ValueError):
         raise ConfigError(f"{origin}: {field} is not base64") from None
 
@@ -200,7 +227,11 @@ _PATHS = ("certificate_authority", "client_certificate", "client_key", "token_fi
 
 def _resolve(entry: Entry, folder: Path) -> Entry:
     written: dict[str, str] = {name: value for name in _PATHS if (value := getattr(entry, name, None))}
-    return msgspec.structs.replace(entry, **{name: str(folder / path) for name, path in written.items()})
+    resolved: dict[str, Any] = {name: str(folder / path) for name, path in written.items()}
+    program: Exec | None = getattr(entry, "exec", None)
+    if program and os.sep in program.command:  # else it is a program on the PATH
+        resolved["exec"] = msgspec.structs.replace(program, command=str(folder / program.command))
+    return msgspec.structs.replace(entry, **resolved)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -209,6 +240,9 @@ def _listed(names: Iterable[str]) -> str:
 
 def _first_line(error: Exception) -> str:
     problem = getattr(error, "problem", None) or "unreadable"
-    mark = getattr(error, "problem_mark", None)
     # The text itself is not quoted: a broken kubeconfig still holds credentials.
-    return f"{problem} (line {mark.line + 1})" if mark else str(problem)
+    return f"{problem}{_line(getattr(error, 'problem_mark', None))}"
+
+
+def _line(mark: Any) -> str:
+    return f" (line {mark.line + 1})" if mark else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -61,6 +62,9 @@ class Lease:
         self._now = now
         self._seen: tuple[str, str] | None = None
         self._seen_at = 0.0
+        self.renewed_at = float("-inf")
+        """When the last renewal that worked was sent, by the clock of the event loop."""
+        self._sent: deque[tuple[str, float]] = deque(maxlen=16)
 
     async def acquire(self) -> None:
         """Wait until the lease is ours."""
@@ -69,22 +73,16 @@ class Lease:
 
     async def hold(self) -> None:
         """Renew for as long as that works; return when the lease is lost."""
-        loop = asyncio.get_running_loop()
-        renewed = loop.time()
         while True:
-            await self._pause()
-            # A try that hangs must not outlive the lease.
-            remaining = renewed + self.terms.renew_within - loop.time()
             try:
-                async with asyncio.timeout(max(0.0, remaining)):
-                    begun = loop.time()
+                # Counted from when the last renewal was *sent*; a try that hangs must not outlive the lease.
+                async with asyncio.timeout_at(self.renewed_at + self.terms.renew_within):
+                    await self._pause()
                     ours = await self._attempt()
             except TimeoutError:
                 log.warning("lease lost: it could not be renewed in time", lease=self.name)
                 return
-            if ours:
-                renewed = begun
-            elif self._taken():
+            if not ours and self._taken():
                 log.warning("lease lost: somebody else holds it", lease=self.name)
                 return
 
@@ -93,16 +91,17 @@ class Lease:
         try:
             async with asyncio.timeout(self.terms.retry):
                 lease = await self._client.get(LEASES, self.name, self.namespace, urgent=True)
-                if lease["spec"].get("holderIdentity") != self.holder:
+                spec: Object = lease.get("spec") or {}
+                if spec.get("holderIdentity") != self.holder:
                     return
-                lease["spec"] |= {
-                    "holderIdentity": "",
-                    "leaseDurationSeconds": 1,
-                    "renewTime": self._moment(),
-                }
-                await self._client.replace(LEASES, lease, urgent=True)
+                spec |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": self._moment()}
+                await self._client.replace(LEASES, lease | {"spec": spec}, urgent=True)
         except (KubeError, TimeoutError) as error:
             log.info("the lease could not be released", lease=self.name, error=str(error))
+
+    def sent_at(self, renew_time: str) -> float | None:
+        """When a renewal of ours was sent that others may see only now; None when it is none of the last."""
+        return next((sent for moment, sent in self._sent if moment == renew_time), None)
 
     def _taken(self) -> bool:
         return self._seen is not None and self._seen[0] not in {"", self.holder}
@@ -112,13 +111,17 @@ class Lease:
 
     async def _attempt(self) -> bool:
         """One try to take or renew; False when somebody else has it or the server cannot be asked."""
+        begun = asyncio.get_running_loop().time()
         try:
-            return await self._take()
+            ours = await self._take()
         except Conflict:
             return False  # somebody was faster; look again
         except KubeError as error:
             log.info("the lease could not be renewed", lease=self.name, error=str(error))
             return False
+        if ours:
+            self.renewed_at = begun
+        return ours
 
     async def _take(self) -> bool:
         try:
@@ -156,6 +159,7 @@ class Lease:
     def _renewed(self, lease: Object, *, taken: bool) -> Object:
         spec = dict(lease.get("spec") or {})
         moment = self._moment()
+        self._sent.append((moment, asyncio.get_running_loop().time()))
         spec |= {
             "holderIdentity": self.holder,
             "leaseDurationSeconds": max(1, round(self.terms.duration)),

@@ -4,6 +4,9 @@ A fixed rate is either too slow for a strong server or too fast for a weak one, 
 limit follows the delay that our own load causes: the time an answer takes now, less the shortest time the same
 kind of request has taken lately. While that delay stays under `TARGET_DELAY` and all slots are in use, the limit
 grows; above it, it shrinks; a refusal (429, 503) or a time-out halves it.
+
+Too much load slows down every verb. One that is slow alone has a reason of its own, as writes have that pass a
+webhook: the verb with the least delay tells what our load does.
 """
 
 from __future__ import annotations
@@ -24,6 +27,9 @@ TARGET_DELAY = 0.2
 
 BASELINE_SPAN = 60.0
 """Seconds after which the shortest time seen is forgotten, so that a slower server becomes the new normal."""
+
+MEMORY = 5.0
+"""Seconds for which the delay of a verb that is not in use any more still counts."""
 
 PATIENCE = 300.0
 """Seconds a request waits for a slot before it gives up: a wait without end would hide a dead server."""
@@ -53,7 +59,10 @@ class Limiter:
         self._running = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._baselines: dict[str, _Baseline] = {}
-        self._delays: list[float] = []
+        self._delays: dict[str, list[float]] = {}
+        self._answers = 0
+        self._verbs: dict[str, tuple[float, float]] = {}
+        """The last mean delay of each verb, and when it was taken."""
         self._full = False
         self._closed_until = 0.0
 
@@ -80,29 +89,48 @@ class Limiter:
             self._let_in()
 
     def answered(self, kind: str, seconds: float) -> None:
-        """Learn from an answer; `kind` tells apart requests that take differently long by nature."""
+        """Learn from an answer; `kind` (verb and resource) tells apart what takes differently long by nature."""
         now = asyncio.get_running_loop().time()
-        baseline = self._baselines.setdefault(kind, _Baseline(seconds, seconds, now))
-        self._delays.append(seconds - baseline.observe(seconds, now))
-        if len(self._delays) >= max(8, self.limit):
-            self._adjust()
+        baseline = self._baselines.get(kind)
+        if baseline is None:
+            self._baselines[kind] = _Baseline(seconds, seconds, now)  # with nothing to compare it says nothing
+        else:
+            verb = kind.partition(" ")[0]
+            self._delays.setdefault(verb, []).append(seconds - baseline.observe(seconds, now))
+        self._answers += 1
+        if self._answers >= max(8, self.limit):
+            self._adjust(now)
 
     def refused(self, retry_after: float | None = None) -> None:
         """The server says it has too much: halve, and hold everybody back for as long as it asks."""
         self._limit = max(self._least, self._limit / 2)
-        self._delays.clear()
+        self._begin()
         if retry_after:
-            self._closed_until = asyncio.get_running_loop().time() + retry_after
-            asyncio.get_running_loop().call_later(retry_after, self._let_in)
+            loop = asyncio.get_running_loop()
+            self._closed_until = max(self._closed_until, loop.time() + retry_after)
+            loop.call_at(self._closed_until, self._reopen)
 
-    def _adjust(self) -> None:
-        delay = sum(self._delays) / len(self._delays)
+    def _reopen(self) -> None:
+        loop = asyncio.get_running_loop()
+        # A timer may be a moment early; one that saw a later wish has its own timer.
+        if loop.time() + 0.001 >= self._closed_until:
+            self._closed_until = 0.0
+            self._let_in()
+
+    def _begin(self) -> None:
         self._delays.clear()
+        self._answers = 0
+
+    def _adjust(self, now: float) -> None:
+        self._verbs |= {verb: (sum(delays) / len(delays), now) for verb, delays in self._delays.items()}
+        self._begin()
+        recent = [(delay, taken) for delay, taken in self._verbs.values() if now - taken <= MEMORY]
+        delay, taken = min(recent, default=(0.0, now))
         if delay > TARGET_DELAY:
             self._limit = max(self._least, self._limit * max(0.5, TARGET_DELAY / delay))
         elif self._full:
-            # Fast while there is much room, gently near the target.
-            room = 1 - delay / TARGET_DELAY
+            # Fast while there is much room, gently near the target, or when that was seen a while ago.
+            room = 1 - delay / TARGET_DELAY if taken == now else 0.0
             self._limit = min(self._most, self._limit + max(1.0, self._limit / 2 * room))
         self._full = False
         self._let_in()

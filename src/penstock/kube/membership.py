@@ -2,8 +2,12 @@
 
 Every replica holds a Lease of its own. The members are the holders whose leases are being renewed; each object
 belongs to the member with the highest hash of (member, object), so that one that leaves or joins moves only its
-own share. A replica takes over what was another's only when that one's lease has run out: two never work on
-one object at once.
+own share. Two never work on one object at once, for two replicas that both work know of each other:
+
+- One counts another out only when its lease has run out, and when the watch has been seen to be current since: our
+  own renewals come back on it. Silence of the watch is not the death of the others.
+- One whose watch is behind for `renew_within`, or who could not renew for as long, stops.
+- One that joins waits for `renew_within` first, so that everybody has seen it or has stopped; alone, it need not.
 """
 
 from __future__ import annotations
@@ -66,11 +70,19 @@ class Membership:
             labels={GROUP_LABEL: group},
         )
         self._leases: WatchCache[_Sighting] = WatchCache(
-            client, LEASES, namespace=namespace, labels=f"{GROUP_LABEL}={group}", transform=_sighting
+            client,
+            LEASES,
+            namespace=namespace,
+            labels=f"{GROUP_LABEL}={group}",
+            transform=_sighting,
+            quiet=terms.renew_within,  # our own renewals come more often
         )
         self._leases.subscribe(self._changed)
         self._seen_at: dict[str, float] = {}
         self._duration: dict[str, float] = {}
+        self._followed_to = float("-inf")
+        """When the newest renewal of ours that came back on the watch was sent."""
+        self._acquired_at = self._known_at = 0.0
         self._holding = False
         self._members: frozenset[str] = frozenset()
         self._wake = asyncio.Event()
@@ -82,8 +94,8 @@ class Membership:
         return self._members
 
     def mine(self, key: str) -> bool:
-        """True when the object is ours to work on now."""
-        return owner(self._members, key) == self.identity
+        """True when the object is ours to work on now; asked at every write, also after a long pause."""
+        return self._certain() and owner(self._members, key) == self.identity
 
     def subscribe(self, listener: Callable[[frozenset[str]], Awaitable[None]]) -> None:
         """Have `listener` awaited with the members whenever they change."""
@@ -103,8 +115,8 @@ class Membership:
     async def _keep(self) -> None:
         while True:
             await self._lease.acquire()
-            # Whoever counted us out may be working on what was ours: wait until it has seen us.
-            await asyncio.sleep(self._terms.retry)
+            self._acquired_at = self._lease.renewed_at
+            self._known_at = asyncio.get_running_loop().time() + self._terms.renew_within
             self._set_holding(holding=True)
             await self._lease.hold()
             self._set_holding(holding=False)
@@ -124,7 +136,13 @@ class Membership:
         if change.new is not None and change.new.holder:
             self._seen_at[change.new.holder] = now
             self._duration[change.new.holder] = change.new.duration
+            self._follow(change.new)
         self._wake.set()
+
+    def _follow(self, sighting: _Sighting) -> None:
+        sent = self._lease.sent_at(sighting.renewed) if sighting.holder == self.identity else None
+        if sent is not None:
+            self._followed_to = max(self._followed_to, sent)
 
     async def _count(self) -> None:
         """Keep the list of members current: on every renewal, and when one is overdue."""
@@ -138,19 +156,35 @@ class Membership:
             except TimeoutError:
                 continue
 
-    def _alive(self) -> frozenset[str]:
+    def _working(self) -> frozenset[str]:
+        """The members, if it is certain that each of them knows of us; else nobody."""
         now = asyncio.get_running_loop().time()
-        return frozenset(member for member, seen in self._seen_at.items() if now - seen <= self._duration[member]) - {
-            self.identity
-        }
+        if not self._holding or not self._certain() or self._followed_to < self._acquired_at:
+            return frozenset()
+        others = frozenset(member for member in self._seen_at if self._alive(member, now)) - {self.identity}
+        if others and now < self._known_at:
+            return frozenset()
+        return others | {self.identity}
+
+    def _certain(self) -> bool:
+        """False when our lease or our watch is too old to rely on, whether or not somebody noticed yet."""
+        oldest = min(self._followed_to, self._lease.renewed_at)
+        return asyncio.get_running_loop().time() < oldest + self._terms.renew_within
+
+    def _alive(self, member: str, now: float) -> bool:
+        seen = self._seen_at[member]
+        # Of one that still works the watch has shown a renewal not older than that.
+        silent = self._followed_to - seen > self._terms.renew_within
+        return now - seen < self._duration[member] or not silent
 
     def _next_expiry(self) -> float:
         now = asyncio.get_running_loop().time()
-        due = [seen + self._duration[member] - now for member, seen in self._seen_at.items()]
-        return max(0.05, min((left for left in due if left > 0), default=self._terms.duration))
+        due = [seen + self._duration[member] for member, seen in self._seen_at.items()]
+        due += [self._known_at, self._followed_to + self._terms.renew_within]
+        return max(0.05, min((moment - now for moment in due if moment > now), default=self._terms.duration))
 
     async def _publish(self) -> None:
-        members = self._alive() | {self.identity} if self._holding else frozenset[str]()
+        members = self._working()
         if members == self._members:
             return
         self._members = members

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from penstock.errors import UsageError
+
 Object = dict[str, Any]
 """A Kubernetes object as JSON carries it. Users' objects stay like this: no lossy round trip."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 
 
 def group_of(api_version: str) -> str:
@@ -20,6 +25,16 @@ def version_of(api_version: str) -> str:
     return api_version.rpartition("/")[2]
 
 
+def is_object(value: Any) -> bool:
+    """Whether something from the wire has at least the shape of an object: metadata, and a version that is text."""
+    if not isinstance(value, dict):
+        return False
+    metadata = value.get("metadata")
+    if metadata is None:
+        return True
+    return isinstance(metadata, dict) and isinstance(metadata.get("resourceVersion", ""), str)
+
+
 class GroupKind(NamedTuple):
     """A kind whatever its version: what identity is made of."""
 
@@ -28,6 +43,16 @@ class GroupKind(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+def _segment(name: str) -> str:
+    """A name as one part of a path. Nearly all are plain, and asking is ten times cheaper than quoting.
+
+    An empty one would reach the whole collection, and dots what lies above it, quoted or not.
+    """
+    if name in {"", ".", ".."}:
+        raise UsageError(f"{name!r} cannot be the name of an object or a namespace")
+    return name if _PLAIN.fullmatch(name) else quote(name, safe="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +81,10 @@ class Resource:
         """
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if namespace and self.namespaced:
-            root = f"{root}/namespaces/{quote(namespace, safe='')}"
+            root = f"{root}/namespaces/{_segment(namespace)}"
         path = f"{root}/{self.plural}"
         if name is not None:
-            path = f"{path}/{quote(name, safe='')}"
+            path = f"{path}/{_segment(name)}"
         return f"{path}/{subresource}" if subresource else path
 
     def __str__(self) -> str:

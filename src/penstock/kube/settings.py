@@ -38,17 +38,21 @@ class Settings:
     identity: Identity | None = None
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.server)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        if "@" in self.server:
+            raise ConfigError(f"{self.origin}: server must not hold a user or password; give them as user")
+        if not _is_address(self.server):
             raise ConfigError(f"{self.origin}: server {self.server!r} is not an http or https address")
+        if self.proxy is not None and not _is_address(self.proxy):
+            # Not quoted: it may hold a password.
+            raise ConfigError(f"{self.origin}: proxy-url is not an http or https address")
 
     @property
     def loopback(self) -> bool:
         return urlsplit(self.server).hostname in {"127.0.0.1", "::1", "localhost"}
 
     def proxy_address(self) -> str | None:
-        """The proxy for this server: the one of the settings, else what the environment says."""
-        if self.proxy:
+        """The proxy for this server: the one of the settings, else what the environment says of other machines."""
+        if self.proxy or self.loopback:
             return self.proxy
         parts = urlsplit(self.server)
         return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
@@ -64,10 +68,11 @@ class Settings:
         if credential.certificate and credential.key:
             try:
                 with _as_file(credential.certificate + b"\n" + credential.key) as path:
-                    context.load_cert_chain(path)
+                    # Without a password OpenSSL would ask for one at the terminal, and wait.
+                    context.load_cert_chain(path, password="")
             except ssl.SSLError as error:
                 raise ConfigError(
-                    f"{self.origin}: the client certificate and key are damaged or do not belong together"
+                    f"{self.origin}: the client certificate and key are damaged, encrypted, or do not belong together"
                 ) from error
         return context
 
@@ -79,7 +84,17 @@ class Settings:
             return context
         if self.authority is None:
             return ssl.create_default_context()
+        if not self.authority.strip():
+            raise ValueError("empty")  # to OpenSSL this would mean the system's
         return ssl.create_default_context(cadata=self.authority.decode("ascii"))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return text.startswith(("http://", "https://")) and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 @contextmanager

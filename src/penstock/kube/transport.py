@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+import ssl
 from asyncio import sslproto
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -19,6 +22,7 @@ import orjson
 from yarl import URL
 
 from penstock import __version__
+from penstock.kube.certificates import expiry
 from penstock.kube.errors import (
     ApiError,
     BadAnswer,
@@ -34,6 +38,7 @@ from penstock.kube.limiter import Limiter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from multidict import CIMultiDict
 
@@ -51,6 +56,8 @@ TLS_READ_BUFFER = 16 * 1024
 """One TLS record. asyncio's own 256 kB a connection is what makes hundreds of watches expensive."""
 
 USER_AGENT = f"penstock/{__version__}"
+
+_UNBOUNDED = aiohttp.ClientTimeout(total=None, sock_connect=None)  # `asyncio.timeout` is around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +107,6 @@ class Transport:
         for attempt in range(1, TRIES + 1):
             try:
                 return await self._try(request, headers, urgent=urgent)
-            except Unauthorized:
-                # Refused before anything was done. A rotated token gets one more chance.
-                if attempt > 1 or not await self._renewed():
-                    raise
             except (Unreachable, ApiError) as error:
                 pause = self._pause(error, request, attempt)
                 if pause is None:
@@ -116,20 +119,20 @@ class Transport:
         self, request: Request, headers: CIMultiDict[str], *, quiet: float
     ) -> AsyncGenerator[aiohttp.StreamReader]:
         """Open a stream; it ends with TimedOut when nothing arrives for `quiet` seconds."""
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=request.timeout, sock_read=quiet)
+        session, credential = await self._connected()
+        timeout = aiohttp.ClientTimeout(total=None, sock_read=quiet)
+        opening = self._ask(session, request, headers, credential, timeout=timeout)
         with _translated(request, self.settings):
-            session, credential = await self._connected()
-            async with session.request(
-                request.method,
-                self._url(request),
-                headers=self._headers(request, headers, credential),
-                proxy=self._proxy,
-                server_hostname=self.settings.server_name,
-                timeout=timeout,
-            ) as response:
+            async with AsyncExitStack() as opened:
+                async with asyncio.timeout(request.timeout):
+                    response = await opened.enter_async_context(opening)
+                    body = await response.read() if response.status != 200 else b""
                 self.observe(request.method, response.status)
-                if response.status >= 400:
-                    raise _refusal(request, response, await response.read())
+                if response.status != 200:
+                    refusal = _refusal(request, response, body)
+                    if isinstance(refusal, Unauthorized):
+                        await self._renewed(credential)  # the next one who asks has the new one
+                    raise refusal
                 yield response.content
 
     async def _try(self, request: Request, headers: CIMultiDict[str], *, urgent: bool) -> Any:
@@ -139,26 +142,33 @@ class Transport:
             return await self._send(request, headers)
 
     async def _send(self, request: Request, headers: CIMultiDict[str]) -> Any:
+        session, credential = await self._connected()
+        try:
+            return await self._exchange(session, request, headers, credential)
+        except Unauthorized as error:
+            # Refused before anything was done. A rotated token gets one more chance.
+            if not await self._renewed(credential):
+                raise _explained(error, credential, self.settings) from error
+        session, credential = await self._connected()
+        return await self._exchange(session, request, headers, credential)
+
+    async def _exchange(
+        self, session: aiohttp.ClientSession, request: Request, headers: CIMultiDict[str], credential: Credential
+    ) -> Any:
         loop = asyncio.get_running_loop()
         begun = loop.time()
         try:
             with _translated(request, self.settings):
-                async with asyncio.timeout(request.timeout):
-                    session, credential = await self._connected()
-                    async with session.request(
-                        request.method,
-                        self._url(request),
-                        data=request.body,
-                        headers=self._headers(request, headers, credential),
-                        proxy=self._proxy,
-                        server_hostname=self.settings.server_name,
-                    ) as response:
-                        body = await response.read()
+                async with (
+                    asyncio.timeout(request.timeout),
+                    self._ask(session, request, headers, credential) as response,
+                ):
+                    body = await response.read()
         except TimedOut:
             self.limiter.refused()
             raise
         self.observe(request.method, response.status)
-        if response.status >= 400:
+        if not 200 <= response.status < 300:
             error = _refusal(request, response, body)
             if isinstance(error, TooManyRequests | Unavailable):
                 self.limiter.refused(min(error.status.retry_after or 0.0, LONGEST_PAUSE))
@@ -166,6 +176,26 @@ class Transport:
         if request.kind:
             self.limiter.answered(request.kind, loop.time() - begun)
         return _decode(request, body)
+
+    def _ask(
+        self,
+        session: aiohttp.ClientSession,
+        request: Request,
+        headers: CIMultiDict[str],
+        credential: Credential,
+        *,
+        timeout: aiohttp.ClientTimeout = _UNBOUNDED,
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        return session.request(
+            request.method,
+            self._url(request),
+            data=request.body,
+            headers=self._headers(request, headers, credential),
+            proxy=self._proxy,
+            server_hostname=self.settings.server_name,
+            timeout=timeout,
+            allow_redirects=False,  # what we send is for this server, not for whomever it names
+        )
 
     @staticmethod
     def _pause(error: Unreachable | ApiError, request: Request, attempt: int) -> float | None:
@@ -195,12 +225,12 @@ class Transport:
             assert self._credential is not None  # noqa: S101
             return self._session, self._credential
 
-    async def _renewed(self) -> bool:
-        """Fetch the credential again after a 401; False when it is the same one."""
+    async def _renewed(self, refused: Credential) -> bool:
+        """Fetch the credential again after a 401; False when it is still the refused one."""
         async with self._refreshing:
-            old, new = self._credential, await self.settings.credentials.fetch()
-            await self._adopt(new)
-            return old is None or (old.authorization, old.certificate) != (new.authorization, new.certificate)
+            if self._credential is None or _same(self._credential, refused):  # else somebody was faster
+                await self._adopt(await self.settings.credentials.fetch())
+            return self._credential is None or not _same(self._credential, refused)
 
     async def _adopt(self, credential: Credential) -> None:
         old = self._credential
@@ -220,16 +250,18 @@ class Transport:
         sslproto.SSLProtocol.max_size = TLS_READ_BUFFER
         context = await asyncio.to_thread(self.settings.tls, credential)
         connector = aiohttp.TCPConnector(ssl=context if context is not None else True, limit=0)
-        return aiohttp.ClientSession(
+        session = aiohttp.ClientSession(
             connector=connector,
-            timeout=aiohttp.ClientTimeout(total=None),
             headers={"User-Agent": USER_AGENT},
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=True,
         )
+        # By itself aiohttp sends a PUT again whose connection broke. What may be repeated is decided in `call`.
+        session._retry_connection = False  # noqa: SLF001 - there is no public way
+        return session
 
     def _url(self, request: Request) -> URL:
-        query = f"?{urlencode(request.query)}" if request.query else ""
+        query = _query_string(tuple(request.query.items())) if request.query else ""
         return URL(f"{self._base}{self._prefix}{request.path}{query}", encoded=True)
 
     def _headers(self, request: Request, headers: CIMultiDict[str], credential: Credential) -> CIMultiDict[str]:
@@ -242,6 +274,12 @@ class Transport:
         if request.content_type:
             complete["Content-Type"] = request.content_type
         return complete
+
+
+@lru_cache(maxsize=1024)
+def _query_string(query: tuple[tuple[str, str], ...]) -> str:
+    # The same few options come back with every request; encoding them was a tenth of its cost.
+    return f"?{urlencode(query)}"
 
 
 class _translated:  # noqa: N801 - reads as a word in `with _translated(...)`
@@ -267,14 +305,23 @@ class _translated:  # noqa: N801 - reads as a word in `with _translated(...)`
         if isinstance(error, aiohttp.ClientHttpProxyError | aiohttp.ClientProxyConnectionError):
             raise Unreachable(f"the proxy on the way to {where} does not let us through", sent=False) from error
         if isinstance(error, aiohttp.ClientConnectorError):
-            reason = error.os_error.strerror or str(error.os_error)
+            reason = error.os_error.strerror or _told(error.os_error)
             raise Unreachable(f"cannot connect to {where}: {reason}", sent=False) from error
+        if isinstance(error.__cause__, ssl.SSLError) and "ALERT" in (error.__cause__.reason or ""):
+            # In TLS 1.3 a server judges our certificate after the handshake; it reads no request before.
+            problem = f"it does not accept our certificate ({_tls_reason(error.__cause__)})"
+            raise Unreachable(f"no trust between us and {where}: {problem}", sent=False, retryable=False) from error
         raise Unreachable(f"the connection to {where} broke during {self._request}: {_told(error)}") from error
 
 
 def _tls_problem(error: aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError) -> str:
     inner = error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else error.os_error
-    return getattr(inner, "verify_message", "") or getattr(inner, "reason", "") or str(inner)
+    return getattr(inner, "verify_message", "") or _tls_reason(inner)
+
+
+def _tls_reason(error: BaseException) -> str:
+    reason: str = getattr(error, "reason", "") or str(error)
+    return reason.replace("_", " ").lower()
 
 
 def _told(error: BaseException) -> str:
@@ -287,7 +334,24 @@ def _refusal(request: Request, response: aiohttp.ClientResponse, body: bytes) ->
     except orjson.JSONDecodeError:
         parsed = body[:2000].decode(errors="replace")
     asked = response.headers.get("Retry-After", "")
-    return api_error(parse_status(response.status, parsed, float(asked) if asked.isdigit() else None), str(request))
+    return api_error(parse_status(response.status, parsed, float(asked) if asked.isdecimal() else None), str(request))
+
+
+def _same(one: Credential, other: Credential) -> bool:
+    return (one.authorization, one.certificate) == (other.authorization, other.certificate)
+
+
+def _explained(error: Unauthorized, credential: Credential, settings: Settings) -> Unauthorized:
+    """The same refusal, with what is wrong with the credential as far as we can see."""
+    where = f"{settings.server} ({settings.origin})"
+    expired = expiry(credential.certificate) if credential.certificate else None
+    if expired is not None and expired < datetime.now(UTC):
+        told = f"{where} does not accept our client certificate: it expired on {expired:%Y-%m-%d %H:%M} UTC"
+    elif credential.authorization or credential.certificate:
+        told = f"{where} does not accept our credentials: {error}"
+    else:
+        told = f"{where} wants to know who we are, and there are no credentials: {error}"
+    return Unauthorized(replace(error.status, message=told), error.request)
 
 
 def _decode(request: Request, body: bytes) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import orjson
 
 from penstock.kube.errors import BadAnswer, api_error, parse_status
+from penstock.kube.resources import is_object
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -25,7 +26,7 @@ LONGEST_EVENT = 64 * 1024 * 1024
 """Bytes of one event; etcd stops far below."""
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
-_TYPES = frozenset(("ADDED", "MODIFIED", "DELETED", "BOOKMARK"))
+_TYPES = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def _decode(line: bytes, request: Request) -> WatchEvent:
         raise BadAnswer(f"the watch {request} sent something that is no event") from error
     if kind == "ERROR":
         raise api_error(parse_status(500, obj), str(request))
-    if kind not in _TYPES or not isinstance(obj, dict):
+    if kind not in _TYPES:
         raise BadAnswer(f"the watch {request} sent an event of the unknown type {kind!r}")
+    if not is_object(obj):
+        raise BadAnswer(f"the watch {request} sent an event without an object")
     return WatchEvent(kind, cast("Object", obj))
