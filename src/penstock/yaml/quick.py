@@ -1,0 +1,49 @@
+"""The quick way in: a Rust parser, for the plain texts that nearly all manifests are.
+
+A text goes this way only if nothing in it could be read in two ways: no anchors, tags, tabs or control characters,
+no `null`, no number written in an unusual form, no date, no key that is not a string. What is left means the same to
+every YAML reader, and every null in it is a blank field. `tests/yaml` compares both ways on the same texts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import re2
+from yaml_rs._yaml_rs import _loads
+
+# RE2 on bytes: the check costs a tenth of the parse.
+_START = rb"""(?:^|[\s\[{,]|["']:)"""
+_END = rb"(?:[\s,\]}]|$)"
+_NUMBERS = (
+    rb"0[0-9_xXoObB]|[0-9.]*_|[0-9.]{16}|\.[0-9iInN]"
+    rb"|[0-9]+\.%b|[0-9]+\.[0-9]*0%b|[0-9][0-9.]*[eE][-+]?[0-9]" % (_END, _END)
+)
+_DOUBTFUL = (
+    rb"(?m)[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xf0\x9f\xbf"
+    rb"|^[%%?.]|^--- *[^ \n]|\n---"
+    rb"|%b(?:[&*!]|\?\s|<<|:\s"
+    rb"|(?:~|null|Null|NULL|True|TRUE|False|FALSE)(?:[\s,\]}:]|$)"
+    rb"|(?:[-+]?[0-9.]+|true|false) *:%b"
+    rb"|[-+]?(?:%b)|\+[0-9]|-0|[0-9]{4}-[0-9])" % (_START, _END, _NUMBERS)
+)
+
+
+def _guard() -> Any:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.never_capture = True
+    return re2.compile(_DOUBTFUL, options)
+
+
+_guarded = _guard()
+
+
+def parse(text: bytes) -> Any:
+    """The one document of a plain text; raises LookupError when the careful way has to be taken."""
+    if _guarded.search(text):
+        raise LookupError
+    try:
+        return _loads(text.decode(), parse_datetime=False, alias_limits=None, duplicate_key_policy="error")
+    except ValueError as error:
+        raise LookupError from error
