@@ -1,0 +1,64 @@
+"""The generated table of built-in types. Codes are explained in `tools/schema_table.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+
+import orjson
+
+from penstock.schema.scopes import NAMESPACED
+from penstock.schema.shapes import Finder, Schema, Shape
+
+DEFAULT = "1.21"  # what kustomize 5 merges by; a newer table would merge lists that it replaces
+
+
+@cache
+def builtin(version: str = DEFAULT) -> Schema:
+    """The types of one Kubernetes version."""
+    table = orjson.loads((Path(__file__).parent / f"kubernetes-{version}.json").read_bytes())
+    types = _Types(table["types"])
+    shapes = {_type_meta(kind): partial(types.shape, number) for kind, number in table["kinds"].items()}
+    return Schema(shapes, NAMESPACED)
+
+
+def _type_meta(kind: str) -> tuple[str, str]:
+    api_version, _, name = kind.rpartition("/")
+    return api_version, name
+
+
+class _Types:
+    def __init__(self, codes: list[Mapping[str, str] | str]) -> None:
+        self._codes = codes
+        self._shapes: dict[int, Shape | None] = {}
+
+    def shape(self, number: int) -> Shape | None:
+        if number not in self._shapes:
+            code = self._codes[number]
+            if isinstance(code, str):
+                self._shapes[number] = self._decoded(code)
+            else:
+                fields: dict[str, Finder] = {
+                    name: partial(self._decoded, text) for name, text in code.items()
+                }
+                self._shapes[number] = Shape(fields=fields)
+        return self._shapes[number]
+
+    def _decoded(self, code: str) -> Shape | None:
+        kind, *attributes = code.split(" ")
+        if kind[0] == "@":
+            return self.shape(int(kind[1:]))
+        if kind[0] == "{":
+            return Shape(values=partial(self._decoded, kind[1:]))
+        if kind[0] == "[":
+            keys = next((attribute[:-1] for attribute in attributes if attribute.endswith("=")), None)
+            return Shape(
+                element=partial(self._decoded, kind[1:]),
+                merges=keys is not None,
+                keys=tuple(keys.split(",")) if keys else (),
+            )
+        return None if kind == "o" else SCALAR
+
+
+SCALAR = Shape()
