@@ -1,0 +1,168 @@
+"""One kustomization and everything below it, as a collection of objects.
+
+The order is fixed: resources, generators, components, transformers, validators, variables. A base is accumulated on
+its own and then added; a component works on what its parent has so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+from penstock.kustomize import (
+    generators,
+    kustomization as kustomizations,
+    manifests,
+    plugins,
+    transform,
+    variables,
+)
+from penstock.kustomize.collection import Collection
+from penstock.kustomize.config import EMPTY, TransformerConfig, default
+from penstock.kustomize.configurations import from_crds, from_files
+from penstock.kustomize.context import Context
+from penstock.kustomize.errors import BuildError, KustomizationError, LoadError, ResourceError
+from penstock.kustomize.kustomization import Kustomization, Variable
+from penstock.kustomize.loader import Loader
+from penstock.kustomize.origin import Origin
+from penstock.kustomize.place import Place
+from penstock.yaml import YAMLError, config
+
+
+@dataclass
+class Accumulated:
+    """What a kustomization comes to."""
+
+    collection: Collection = field(default_factory=Collection)
+    config: TransformerConfig = EMPTY
+    variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
+
+    def join(self, other: Accumulated) -> None:
+        """Add what a base comes to."""
+        self.collection.extend(other.collection)
+        self.config = self.config.merged(other.config)
+        variables.join(self.variables, other.variables.values())
+
+
+def read(loader: Loader, origin: Origin, context: Context) -> tuple[Kustomization, Place]:
+    """The kustomization file of a directory."""
+    context.enter(loader.root, loader.depth)
+    found: list[tuple[str, bytes]] = []
+    for name in kustomizations.NAMES:
+        try:
+            found.append((name, loader.read(name)))
+        except LoadError:
+            continue
+    where = origin.path or loader.root
+    if not found:
+        names = ", ".join(f"'{name}'" for name in kustomizations.NAMES)
+        raise LoadError(f"there is no kustomization file in '{where}'; it should be called one of {names}")
+    if len(found) > 1:
+        raise LoadError(f"'{where}' has several kustomization files: {', '.join(name for name, _ in found)}")
+    name, content = found[0]
+    place = Place(loader, name, origin, context)
+    kustomization = kustomizations.parse(content, place.file)
+    context.warnings.extend(kustomizations.warnings(kustomization))
+    return kustomization, place
+
+
+def choose_schema(kustomization: Kustomization, place: Place, *, root: bool) -> None:
+    """Honour the `openapi` field."""
+    path = kustomization.openapi.get("path")
+    document = None
+    if path is not None:
+        try:
+            document = config(place.read(path))
+        except YAMLError as error:
+            raise KustomizationError(f"{place.name(path)}: {error}") from error
+    place.context.choose_schema(kustomization.openapi.get("version"), document, root=root)
+
+
+def accumulate(kustomization: Kustomization, place: Place, into: Accumulated) -> Accumulated:
+    """Everything that the kustomization makes, added to `into`."""
+    for path in kustomization.all_resources:
+        _resource(path, place, into)
+    into.config = into.config.merged(_configured(kustomization, place))
+    for generated in generators.generate(kustomization, place):
+        generators.absorb(into.collection, generated)
+    for generated in plugins.generate(_configs(kustomization.generators, place), place):
+        generators.absorb(into.collection, generated)
+    for path in kustomization.components:
+        _component(path, place, into)
+    transform.run(kustomization, place, into.collection, into.config)
+    plugins.transform(_configs(kustomization.transformers, place), place, into.collection)
+    plugins.validate(_configs(kustomization.validators, place), place, into.collection)
+    variables.declare(into.variables, kustomization.vars or (), into.collection)
+    return into
+
+
+def _configured(kustomization: Kustomization, place: Place) -> TransformerConfig:
+    found = default()
+    if kustomization.configurations:
+        found = found.merged(from_files(kustomization.configurations, place))
+    if kustomization.crds:
+        found = found.merged(from_crds(kustomization.crds, place))
+    return found
+
+
+def _configs(entries: list[str], place: Place) -> Collection:
+    """The configurations of plugins: written in place, in files, or made by a kustomization."""
+    found = Accumulated()
+    paths: list[str] = []
+    for entry in entries:
+        try:
+            resources = manifests.load(entry, place.schema, origin=place.origin.below(place.file_name))
+        except (YAMLError, ResourceError):
+            paths.append(entry)
+        else:
+            found.collection.extend(resources)
+    for path in paths:
+        _resource(path, place, found)
+    return found.collection
+
+
+def _resource(path: str, place: Place, into: Accumulated) -> None:
+    """A file of manifests, or a base."""
+    try:
+        content = place.read(path)
+    except LoadError as unreadable:
+        _base(path, place, into, unreadable)
+        return
+    try:
+        found = manifests.load(content, place.schema, origin=place.origin.below(path))
+        into.collection.extend(found)
+    except (YAMLError, ResourceError) as error:
+        raise ResourceError(f"{place.name(path)}: {error}") from error
+
+
+def _base(path: str, place: Place, into: Accumulated, unreadable: LoadError) -> None:
+    try:
+        loader = place.loader.enter(path)
+    except LoadError as error:
+        reason = unreadable if "not a directory" in str(error) or "does not exist" in str(error) else error
+        raise LoadError(f"{place.file} names '{path}': {reason}") from error
+    base, base_place = read(loader, place.origin.below(path), place.context)
+    choose_schema(base, base_place, root=False)
+    if base.is_component:
+        raise KustomizationError(
+            f"{base_place.file} is a Component; list it under `components` of {place.file}"
+        )
+    result = accumulate(base, base_place, Accumulated())
+    try:
+        into.join(result)
+    except BuildError as error:
+        raise type(error)(f"{place.file}, adding '{path}': {error}") from error
+
+
+def _component(path: str, place: Place, into: Accumulated) -> None:
+    try:
+        loader = place.loader.enter(path)
+    except LoadError as error:
+        raise LoadError(f"{place.file} names the component '{path}': {error}") from error
+    component, component_place = read(loader, place.origin.below(path), place.context)
+    choose_schema(component, component_place, root=False)
+    if not component.is_component:
+        raise KustomizationError(
+            f"{component_place.file} is no Component; list it under `resources` of {place.file}"
+        )
+    accumulate(component, component_place, into)

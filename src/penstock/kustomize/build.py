@@ -1,0 +1,139 @@
+"""From a directory to its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import fspath, path
+from typing import TYPE_CHECKING, Any
+
+from penstock.kustomize import annotations, labels, names, order, references, tracking, variables
+from penstock.kustomize.accumulate import Accumulated, accumulate, choose_schema, read
+from penstock.kustomize.collection import Collection
+from penstock.kustomize.context import Context, Options
+from penstock.kustomize.errors import BuildError, LoadError, ResourceError
+from penstock.kustomize.kustomization import Kustomization
+from penstock.kustomize.loader import Loader
+from penstock.kustomize.origin import Origin
+from penstock.kustomize.resource import Resource
+from penstock.paths import DiskTree, FileError, MemoryTree, Tree
+from penstock.yaml import dump_all, plain
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+Object = dict[str, Any]
+DEFAULT = Options()
+_MANAGED_BY = {"app.kubernetes.io/managed-by": "kustomize-v5.8.1"}
+
+
+@dataclass(frozen=True)
+class Built:
+    """One object, and where it comes from."""
+
+    object: Object
+    origin: Origin | None
+    touched: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a build comes to."""
+
+    items: list[Built]
+    warnings: list[str] = field(default_factory=list[str])
+
+    @property
+    def objects(self) -> list[Object]:
+        return [item.object for item in self.items]
+
+    def as_yaml(self) -> str:
+        """The objects as `kustomize build` prints them."""
+        return dump_all(self.objects)
+
+
+def build(
+    root: str | PathLike[str], *, files: Mapping[str, bytes] | None = None, options: Options = DEFAULT
+) -> list[Object]:
+    """The objects of the kustomization in the directory `root`.
+
+    With `files`, names and contents stand for the disk, and `root` is a directory among them.
+    """
+    return build_result(root, files=files, options=options).objects
+
+
+def build_result(
+    root: str | PathLike[str], *, files: Mapping[str, bytes] | None = None, options: Options = DEFAULT
+) -> Result:
+    """The same, with the origin of every object and the warnings of the build."""
+    tree: Tree = DiskTree() if files is None else MemoryTree(files)
+    directory = fspath(root) if files is not None else path.abspath(root)
+    context = Context(options)
+    try:
+        loader = Loader(tree.directory(directory), tree, options.restrict)
+    except FileError as error:
+        raise LoadError(f"a build starts at a directory: {error}") from error
+    try:
+        collection = _run(loader, context)
+    except RecursionError as error:
+        raise BuildError(f"'{root}' is nested too deeply to be built") from error
+    return Result([_finished(resource) for resource in collection], context.warnings)
+
+
+def _run(loader: Loader, context: Context) -> Collection:
+    kustomization, place = read(loader, Origin(), context)
+    context.tracked = bool(kustomization.build_metadata)
+    choose_schema(kustomization, place, root=True)
+    result = accumulate(kustomization, place, Accumulated())
+    collection = result.collection
+    # What follows looks at all objects together, so it happens once, at the end.
+    names.add_hashes(collection)
+    references.update(collection, result.config.name_references)
+    variables.resolve(collection, result.variables, result.config.variables, context)
+    _drop_local(collection)
+    _sort(kustomization, collection, context)
+    _annotate(kustomization, collection, context.options)
+    return collection
+
+
+def _drop_local(collection: Collection) -> None:
+    kept = [resource for resource in collection if resource.object and not annotations.is_local(resource)]
+    for resource in kept:
+        if not resource.kind or not resource.name:
+            raise ResourceError(f"the object {resource.id} was left without a kind or a name")
+    if len(kept) != len(collection):
+        collection.resources = kept
+        collection.changed()
+
+
+def _sort(kustomization: Kustomization, collection: Collection, context: Context) -> None:
+    chosen = kustomization.sort_options
+    if chosen is None:
+        if context.options.reorder != "none":
+            order.sort(collection)
+        return
+    if context.options.reorder != "unspecified":
+        context.warn("Warning: 'sortOptions' of the kustomization wins over the flag '--reorder'.")
+    order.check(chosen.order, has_legacy_options=chosen.legacy_sort_options is not None)
+    if chosen.order == "legacy":
+        custom = chosen.legacy_sort_options
+        if custom is None:
+            order.sort(collection)
+        else:
+            order.sort(collection, first=custom.order_first, last=custom.order_last)
+
+
+def _annotate(kustomization: Kustomization, collection: Collection, options: Options) -> None:
+    wanted = kustomization.build_metadata
+    if options.managed_by or "managedByLabel" in wanted:
+        labels.put(collection, _MANAGED_BY, (labels.METADATA_LABELS,))
+    origins, transformations = "originAnnotations" in wanted, "transformerAnnotations" in wanted
+    if origins or transformations:
+        tracking.annotate(collection, origins=origins, transformations=transformations)
+    for resource in collection:
+        annotations.finish(resource, origin=origins, transformations=transformations)
+
+
+def _finished(resource: Resource) -> Built:
+    value = plain(resource.object) if resource.written else resource.object
+    return Built(value, resource.origin, tuple(resource.touched))

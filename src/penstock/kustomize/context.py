@@ -1,0 +1,64 @@
+"""What one build shares among its kustomizations: options, schema, limits, warnings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from penstock.kustomize.errors import KustomizationError, LoadError
+from penstock.schema import OpenAPIError, Schema, builtin, from_openapi
+
+Reorder = Literal["unspecified", "legacy", "none"]
+VERSION = "1.21"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to build. The defaults are those of the `kustomize build` command."""
+
+    reorder: Reorder = "unspecified"  # `sortOptions` of the kustomization wins; unspecified means legacy
+    restrict: bool = True  # whether files must lie below the kustomization that names them
+    managed_by: bool = False
+    remote: bool = True  # whether bases may come from Git and files from HTTP
+    largest_depth: int = 100  # kustomizations below each other
+    most_kustomizations: int = 20_000
+
+
+@dataclass
+class Context:
+    """The state of one build."""
+
+    options: Options
+    tracked: bool = False  # whether the result shows origins or transformations
+    schema: Schema = field(default_factory=builtin)
+    warnings: list[str] = field(default_factory=list[str])
+    _schema_chosen: bool = False
+    _kustomizations: int = 0
+
+    def enter(self, root: str, depth: int) -> None:
+        """Count a kustomization; LoadError when there are more, or deeper ones, than any real tree has."""
+        self._kustomizations += 1
+        if depth > self.options.largest_depth:
+            raise LoadError(f"'{root}' lies more than {self.options.largest_depth} kustomizations deep")
+        if self._kustomizations > self.options.most_kustomizations:
+            raise LoadError(f"the build needs more than {self.options.most_kustomizations} kustomizations")
+
+    def warn(self, sentence: str) -> None:
+        self.warnings.append(sentence)
+
+    def choose_schema(self, version: str | None, document: Any, *, root: bool) -> None:
+        """Take over the `openapi` field of a kustomization; the first one that says something wins."""
+        if self._schema_chosen and not root:
+            return
+        if document is not None and version is not None:
+            raise KustomizationError("`openapi` takes either `version` or `path`, not both")
+        if document is not None:
+            try:
+                self.schema = from_openapi(document, builtin())
+            except OpenAPIError as error:
+                raise KustomizationError(f"`openapi.path`: {error}") from error
+            self._schema_chosen = True
+        elif version:
+            if version not in ("v1.21.2", "v1212"):
+                raise KustomizationError(f"the OpenAPI version '{version}' is not built in; use v1.21.2")
+            self._schema_chosen = True

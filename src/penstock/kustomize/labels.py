@@ -1,0 +1,33 @@
+"""Labels and annotations, put wherever the field specs say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.kustomize import fieldspecs
+from penstock.kustomize.collection import Collection
+from penstock.kustomize.errors import FieldError
+from penstock.kustomize.fieldspecs import FieldSpec, FieldSpecs
+
+METADATA_LABELS = FieldSpec("metadata/labels", create=True)
+
+
+def put(collection: Collection, pairs: Mapping[str, str], specs: FieldSpecs) -> None:
+    """Set the pairs in every mapping that the specs lead to."""
+    if not pairs:
+        return
+
+    def setter(container: Any, key: Any) -> None:
+        values = container[key]
+        if type(values) is dict:
+            values.update(pairs)
+        elif values is not None:
+            raise FieldError(f"expected a mapping, found {values!r}")
+
+    for resource in collection:
+        for spec in fieldspecs.applicable(specs, resource.gvk):
+            try:
+                fieldspecs.visit(resource.object, spec, setter, dict)
+            except FieldError as error:
+                raise FieldError(f"{resource.id}: {error}") from error

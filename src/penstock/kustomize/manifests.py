@@ -1,0 +1,146 @@
+"""Manifests into objects: files of YAML documents, lists of objects unfolded, each with its origin.
+
+Parsed files are remembered by their content, as JSON: reading the same bytes again costs a fraction of parsing them,
+and every build gets objects of its own.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from penstock.kustomize import annotations
+from penstock.kustomize.errors import ResourceError
+from penstock.kustomize.origin import Origin
+from penstock.kustomize.resource import Object, Resource
+from penstock.schema import Schema
+from penstock.yaml import Document, documents, text_of
+
+
+class ParseCache:
+    """Parsed files by content, the least recently used dropped first."""
+
+    def __init__(self, size: int = 128 << 20) -> None:
+        self._size = size  # bytes of manifests and of their parsed form
+        self._used = 0
+        self._files: OrderedDict[bytes, tuple[int, list[tuple[bytes, Document]]]] = OrderedDict()
+
+    def documents(self, content: bytes) -> list[Document]:
+        """The documents of a file, as values that the caller may change."""
+        known = self._files.get(content)
+        if known is None:
+            return self._parse(content)
+        self._files.move_to_end(content)
+        return [Document(orjson.loads(data), document.blank, written=False) for data, document in known[1]]
+
+    def _parse(self, content: bytes) -> list[Document]:
+        found = documents(content)
+        if any(document.written for document in found):
+            return found
+        parsed = [(orjson.dumps(document.value), document) for document in found]
+        # Most objects hold no null at all; a merge need not look for blank fields in them.
+        kept = [
+            (data, document if b":null" in data else Document(document.value, frozenset(), written=False))
+            for data, document in parsed
+        ]
+        self._keep(content, kept)
+        return [document for _, document in kept]
+
+    def _keep(self, content: bytes, parsed: list[tuple[bytes, Document]]) -> None:
+        weight = len(content) + sum(len(data) for data, _ in parsed)
+        if weight > self._size // 8:
+            return
+        kept = [(data, Document(None, document.blank, written=False)) for data, document in parsed]
+        self._files[content] = (weight, kept)
+        self._used += weight
+        while self._used > self._size:
+            _, (dropped, _) = self._files.popitem(last=False)
+            self._used -= dropped
+
+
+CACHE = ParseCache()
+
+
+def load(
+    content: bytes | str,
+    schema: Schema,
+    *,
+    origin: Origin | None = None,
+    patch: bool = False,
+    cache: ParseCache = CACHE,
+) -> list[Resource]:
+    """The objects of a file; ResourceError or YAMLError if it holds something else.
+
+    In a `patch`, an annotation may be null, to remove it.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    found = _resources(cache.documents(data), schema, origin)
+    if not patch:
+        for resource in found:
+            annotations.absorb(resource)
+    return found
+
+
+def _resources(found: Iterable[Document], schema: Schema, origin: Origin | None) -> list[Resource]:
+    result: list[Resource] = []
+    queue = list(_unwrapped(list(found)))
+    for document in queue:
+        value = document.value
+        if not value and isinstance(value, (dict, list)):
+            continue
+        _check(value)
+        items = _items(value)
+        if items is not None:
+            queue.extend(Document(item, document.blank, document.written) for item in items)
+            continue
+        resource = Resource(value, schema, origin=origin, blank=document.blank)
+        resource.written = document.written
+        result.append(resource)
+    return result
+
+
+def _unwrapped(found: list[Document]) -> Iterable[Document]:
+    if len(found) != 1:
+        return found
+    document = found[0]
+    value = document.value
+    if not isinstance(value, dict) or value.get("kind") not in ("List", "ResourceList"):
+        return found
+    if "items" not in value and "functionConfig" not in value:
+        return found
+    return [Document(item, document.blank, document.written) for item in value.get("items") or ()]
+
+
+def _items(value: Object) -> list[Any] | None:
+    """The objects inside a list of them, None for any other object."""
+    kind = text_of(value["kind"])
+    if not kind.endswith("List") or "items" not in value:
+        return None
+    items = value["items"]
+    if items is None:
+        return []
+    if not isinstance(items, list):
+        raise ResourceError(f"{kind}: `items` should be a list")
+    return items
+
+
+def _check(value: Any) -> None:
+    if not isinstance(value, dict):
+        raise ResourceError(f"expected a Kubernetes object, found {_brief(value)}")
+    kind = text_of(value.get("kind"))
+    if not kind:
+        raise ResourceError(f"`kind` is missing in {_brief(value)}")
+    if kind.endswith("List"):
+        return
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or not text_of(metadata.get("name")):
+        raise ResourceError(f"`metadata.name` is missing in an object of kind {kind}")
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"an object with the fields {', '.join(sorted(value)[:5])}"
+    return f"a {'list' if isinstance(value, list) else type(value).__name__}"

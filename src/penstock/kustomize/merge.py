@@ -1,0 +1,313 @@
+"""Strategic merge: a patch laid over an object, lists joined by the keys their type declares.
+
+The result is the one kustomize gives, to the order of list elements. A few of its rules are surprising:
+
+- the patch's elements come first, then the object's own;
+- in a list with several keys, elements that both sides have move to the end;
+- `$patch: replace` on an element of such a list has no effect when the object has that element;
+- fields of the object that were left blank (`field:`) vanish; an explicit `null` stays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.kustomize.errors import PatchError
+from penstock.kustomize.resource import Blank
+from penstock.schema import Schema, Shape
+from penstock.yaml import text_of
+from penstock.yaml.scalars import resolve
+
+
+class _Missing:
+    """No value at all, which is not the same as null."""
+
+
+MISSING = _Missing()
+_DIRECTIVE = "$patch"
+_Path = tuple[str, ...]
+
+
+def merge(
+    value: dict[str, Any], patch: dict[str, Any], schema: Schema, blank: Blank | None
+) -> dict[str, Any] | None:
+    """Lay `patch` over `value`, changing both; None when the patch deletes the object."""
+    merged = _Merge(schema, blank).walk(value, patch, None, ())
+    return merged if isinstance(merged, dict) else None
+
+
+class _Merge:
+    def __init__(self, schema: Schema, blank: Blank | None) -> None:
+        self._schema = schema
+        self._blank = blank
+
+    def walk(self, value: Any, patch: Any, shape: Shape | None, path: _Path) -> Any:
+        if shape is None:
+            shape = self._shape_of(value) or self._shape_of(patch)
+        leading = value if value is not MISSING and value is not None else patch
+        if leading is MISSING or leading is None:
+            return self._nothing(value, patch, path)
+        if isinstance(leading, dict):
+            _expect(dict, value, patch, path)
+            return self._mapping(value, patch, shape, path)
+        if isinstance(leading, list):
+            _expect(list, value, patch, path)
+            if shape is not None and shape.merges:
+                return self._keyed_list(value, patch, shape, path)
+            return value if patch is MISSING else patch
+        _expect(None, value, patch, path)
+        return value if patch is MISSING else patch
+
+    def _shape_of(self, value: Any) -> Shape | None:
+        if not isinstance(value, dict) or not value.get("kind") or not value.get("apiVersion"):
+            return None
+        return self._schema.shape(text_of(value["apiVersion"]), text_of(value["kind"]))
+
+    def _nothing(self, value: Any, patch: Any, path: _Path) -> Any:
+        """Neither side has a value: an explicit null of the object survives if the patch does not speak of it."""
+        if patch is MISSING and value is None and self._blank is not None and path not in self._blank:
+            return None
+        return MISSING
+
+    def _mapping(self, value: Any, patch: Any, shape: Shape | None, path: _Path) -> Any:
+        target = self._mapping_target(value, patch)
+        if target is MISSING:
+            return MISSING
+        if patch is MISSING and shape is None and not self._blank and self._blank is not None:
+            return target
+        source = patch if isinstance(patch, dict) else {}
+        for key in [*target, *(key for key in source if key not in target)]:
+            child = shape.field(key) if shape else None
+            before = target.get(key, MISSING)
+            if type(before) in _PLAIN and key not in source:
+                continue
+            after = self.walk(before, source.get(key, MISSING), child, (*path, key))
+            if after is MISSING or (after is None and key in source):
+                target.pop(key, None)
+            elif after is not before:
+                target[key] = after
+        return target
+
+    def _mapping_target(self, value: Any, patch: Any) -> Any:
+        directive = _mapping_directive(patch)
+        if directive == "delete" or (patch is None and isinstance(value, dict)):
+            return MISSING
+        if directive == "replace" or not isinstance(value, dict):
+            return patch
+        return value
+
+    def _keyed_list(self, value: Any, patch: Any, shape: Shape, path: _Path) -> Any:
+        target = value
+        if not isinstance(value, list):
+            target = patch
+        elif patch is None:
+            return MISSING
+        elif isinstance(patch, list):
+            directive = _list_directive(patch)
+            if directive == "delete":
+                return MISSING
+            if directive == "replace":
+                target = patch
+        return self._elements(target, patch if isinstance(patch, list) else None, shape, path)
+
+    def _elements(self, target: list[Any], patch: list[Any] | None, shape: Shape, path: _Path) -> list[Any]:
+        keys = shape.keys
+        if len(keys) == 1 and (regular := self._regular(target, patch, shape, path)) is not None:
+            return regular
+        if keys:
+            found = _key_values(keys, patch, target)
+        else:
+            keys, found = ("",), _scalars(patch, target)
+        if not found:
+            return target
+        if len(keys) > 1:
+            _unify(found)
+        used = [at for at in range(len(keys)) if any(values[at] for values in found)] or list(
+            range(len(keys))
+        )
+        names = tuple(keys[at] for at in used)
+        element = shape.element()
+        merged: list[Any] = []
+        for values in found:
+            texts = [values[at] for at in used]
+            known = [(name, text) for name, text in zip(names, texts, strict=True) if text]
+            known = known or list(zip(names, texts, strict=True))
+            result = self.walk(
+                _find(target, known), MISSING if patch is None else _find(patch, known), element, path
+            )
+            if result is MISSING or result is None or result == {}:
+                _put(target, None, names, texts)
+                continue
+            if isinstance(result, dict):
+                for name, text in known:
+                    if name not in result and text:
+                        result[name] = resolve(text, "resource")
+            _put(merged, result, names, texts)
+        return _append_all(merged, target, names)
+
+    def _regular(
+        self, target: list[Any], patch: list[Any] | None, shape: Shape, path: _Path
+    ) -> list[Any] | None:
+        """The usual case, in one pass: every element has the key, and none has it twice."""
+        own = _by_key(target, shape.keys[0])
+        new = own if patch is target else _by_key(patch or [], shape.keys[0])
+        if own is None or new is None:
+            return None
+        element = shape.element()
+        result: list[Any] = []
+        for text in {**new, **own}:
+            before = own.get(text, MISSING)
+            after = self.walk(before, new.get(text, MISSING), element, path)
+            if after is not MISSING and after:
+                result.append(after if before is MISSING else before)
+        return result
+
+
+_PLAIN = frozenset({str, int, bool, float})
+
+
+def _expect(kind: type | None, value: Any, patch: Any, path: _Path) -> None:
+    for one in (value, patch):
+        if one is None or one is MISSING:
+            continue
+        if (kind is None and isinstance(one, (dict, list))) or (
+            kind is not None and not isinstance(one, kind)
+        ):
+            wanted = "a scalar" if kind is None else "a mapping" if kind is dict else "a list"
+            raise PatchError(
+                f"the patch and the object disagree at '{'.'.join(path)}': expected {wanted}, found {one!r}"
+            )
+
+
+def _mapping_directive(patch: Any) -> str:
+    if not isinstance(patch, dict) or _DIRECTIVE not in patch:
+        return "merge"
+    return _checked(text_of(patch.pop(_DIRECTIVE)))
+
+
+def _list_directive(patch: list[Any]) -> str:
+    for item in patch:
+        if isinstance(item, dict) and _DIRECTIVE in item:
+            if len(item) > 1:
+                return "merge"
+            directive = _checked(text_of(item[_DIRECTIVE]))
+            _put(patch, None, (_DIRECTIVE,), [directive])
+            return directive
+    return "merge"
+
+
+def _checked(directive: str) -> str:
+    if directive not in ("delete", "replace", "merge"):
+        raise PatchError(f"unknown patch strategy '{directive}'; use delete, replace or merge")
+    return directive
+
+
+def _key_values(keys: tuple[str, ...], patch: list[Any] | None, target: list[Any]) -> list[list[str]]:
+    """The key values of all elements, the patch's first, each once."""
+    seen: dict[tuple[str, ...], None] = {}
+    for items in (patch or (), target):
+        for item in items:
+            if isinstance(item, dict):
+                seen.setdefault(tuple(text_of(item.get(key)) for key in keys))
+            else:
+                seen.setdefault(("",) * len(keys))
+    return [list(values) for values in seen]
+
+
+def _by_key(items: list[Any], key: str) -> dict[str, Any] | None:
+    """The elements by key, None if one lacks it or repeats it."""
+    found: dict[str, Any] = {}
+    for item in items:
+        text = text_of(item.get(key)) if type(item) is dict else ""
+        if not text or text in found:
+            return None
+        found[text] = item
+    return found
+
+
+def _scalars(patch: list[Any] | None, target: list[Any]) -> list[list[str]]:
+    return [
+        [text] for text in dict.fromkeys(text_of(item) for items in (patch or (), target) for item in items)
+    ]
+
+
+def _unify(found: list[list[str]]) -> None:
+    """Let elements that share a key value, and contradict each other in none, count as one."""
+    for at in range(len(found)):
+        one = found[at]
+        for to in range(len(found)):
+            values = _united(one, found[to])
+            if values is not None:
+                found[at] = values
+                found[to] = values
+
+
+def _united(one: list[str], other: list[str]) -> list[str] | None:
+    common = False
+    united: list[str] = []
+    for left, right in zip(one, other, strict=True):
+        if left == right:
+            common = True
+        elif left and right:
+            return None
+        united.append(left or right)
+    return united if common else None
+
+
+def _find(items: list[Any], known: list[tuple[str, str]]) -> Any:
+    """The first element with these key values."""
+    if known[0][0] == "":
+        return next((item for item in items if text_of(item) == known[0][1]), MISSING)
+    for item in items:
+        if isinstance(item, dict) and all(
+            name in item and text_of(item[name]) == text for name, text in known
+        ):
+            return item
+    return MISSING
+
+
+def _matches(item: Any, names: tuple[str, ...], texts: list[str]) -> bool:
+    if names[0] == "":
+        return text_of(item) == texts[0]
+    if not isinstance(item, dict) or not texts:
+        return False
+    return all(
+        name in item and (not text or text_of(item[name]) == text)
+        for name, text in zip(names, texts, strict=False)
+    )
+
+
+def _put(items: list[Any], element: Any, names: tuple[str, ...], texts: list[str]) -> None:
+    """Replace what matches with the element, or add it; None removes what matches."""
+    result: list[Any] = []
+    placed = False
+    for item in items:
+        if item is None or item == {}:
+            continue
+        if not _matches(item, names, texts):
+            if texts:
+                result.append(item)
+        elif element is not None:
+            result.append(element)
+            placed = True
+    if element is not None and not placed:
+        result.append(element)
+    items[:] = result
+
+
+def _append_all(merged: list[Any], target: list[Any], names: tuple[str, ...]) -> list[Any]:
+    """Add the object's own elements behind the merged ones."""
+    for item in list(target):
+        if names[0] == "":
+            _put(merged, item, names, [text_of(item)])
+            continue
+        texts: list[str] = []
+        for name in names:
+            if not isinstance(item, dict) or name not in item:
+                merged.append(item)
+            else:
+                texts.append(text_of(item[name]))
+        if len(names) > 1:
+            _put(merged, None, names, texts)
+        _put(merged, item, names, texts)
+    return merged

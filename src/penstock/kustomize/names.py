@@ -1,0 +1,91 @@
+"""Prefixes, suffixes and content hashes of names."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import orjson
+
+from penstock.kustomize import fieldspecs
+from penstock.kustomize.collection import Collection
+from penstock.kustomize.errors import FieldError
+from penstock.kustomize.fieldspecs import FieldSpecs
+from penstock.kustomize.ids import Gvk
+from penstock.kustomize.resource import Object, Resource
+from penstock.yaml import plain, text_of
+
+_NAME = "metadata/name"
+_UNTOUCHED = (
+    Gvk(kind="CustomResourceDefinition"),
+    Gvk("apiregistration.k8s.io", "", "APIService"),
+    Gvk(kind="Namespace"),
+)
+
+
+def prefix(collection: Collection, text: str, specs: FieldSpecs) -> None:
+    """Put the text before the names."""
+    _rename(collection, text, specs, before=True)
+
+
+def suffix(collection: Collection, text: str, specs: FieldSpecs) -> None:
+    """Put the text behind the names."""
+    _rename(collection, text, specs, before=False)
+
+
+def _rename(collection: Collection, text: str, specs: FieldSpecs, *, before: bool) -> None:
+    if not text:
+        return
+
+    def setter(container: Any, key: Any) -> None:
+        value = container[key]
+        if isinstance(value, (dict, list)):
+            raise FieldError(f"expected a name, found {value!r}")
+        container[key] = text + text_of(value) if before else text_of(value) + text
+
+    for resource in collection:
+        original = resource.original
+        gvk = Gvk(original.group, original.version, original.kind)
+        if any(gvk.selected_by(kind) for kind in _UNTOUCHED):
+            continue
+        for spec in fieldspecs.applicable(specs, gvk):
+            if spec.path == _NAME:
+                (resource.prefixes if before else resource.suffixes).append(text)
+                resource.remember()
+            fieldspecs.visit(resource.object, spec, setter, str)
+    collection.changed()
+
+
+def add_hashes(collection: Collection) -> None:
+    """Append the content hash to the names that asked for one."""
+    for resource in collection:
+        if resource.hashed:
+            digest = content_hash(resource)
+            resource.remember()
+            resource.set_name(f"{resource.name}-{digest}")
+            collection.changed()
+
+
+def content_hash(resource: Resource) -> str:
+    """Ten letters and digits from the content of a ConfigMap or Secret, without vowels that could make words."""
+    value = resource.object
+    if resource.kind == "ConfigMap":
+        content = _hashed_fields(value, ("data",), ("binaryData",))
+    elif resource.kind == "Secret":
+        content = _hashed_fields(value, ("type", "data"), ("stringData",))
+    else:
+        content = value
+    encoded = orjson.dumps(plain(content), option=orjson.OPT_SORT_KEYS).decode()
+    for char in "<>&\u2028\u2029":
+        encoded = encoded.replace(char, f"\\u{ord(char):04x}")
+    digest = hashlib.sha256(encoded.encode()).hexdigest()[:10]
+    return digest.translate(str.maketrans("013ae", "ghkmt"))
+
+
+def _hashed_fields(value: Object, always: tuple[str, ...], mappings: tuple[str, ...]) -> Object:
+    content: Object = {"kind": text_of(value["kind"]), "name": ""}
+    for field in always:
+        found = value.get(field, "")
+        content[field] = found if isinstance(found, dict) else text_of(found)
+    content.update({field: value[field] for field in mappings if isinstance(value.get(field), dict)})
+    return content

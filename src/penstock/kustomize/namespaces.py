@@ -1,0 +1,96 @@
+"""The namespace transformer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from penstock.kustomize import fieldspecs
+from penstock.kustomize.collection import Collection
+from penstock.kustomize.errors import FieldError, KustomizationError, ResourceError
+from penstock.kustomize.fieldspecs import FieldSpec, FieldSpecs
+from penstock.kustomize.resource import Resource
+from penstock.yaml import text_of
+
+_METADATA = FieldSpec("metadata/namespace", create=True)
+_BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
+SUBJECTS = ("defaultOnly", "allServiceAccounts", "none")
+
+
+def put(
+    collection: Collection,
+    namespace: str,
+    specs: FieldSpecs,
+    *,
+    unset_only: bool = False,
+    subjects: str = "defaultOnly",
+) -> None:
+    """Put all namespaced objects into one namespace; ResourceError when two of them would become one."""
+    if not namespace:
+        return
+    if subjects not in SUBJECTS:
+        raise KustomizationError(
+            f"setRoleBindingSubjects must be one of {', '.join(SUBJECTS)}, not '{subjects}'"
+        )
+    setter = _setter(namespace, unset_only=unset_only)
+    count = Counter(resource.id for resource in collection)
+    for resource in collection:
+        before = resource.id
+        resource.remember()
+        move(resource, setter, specs, subjects)
+        after = resource.id
+        if after != before:
+            count[before] -= 1
+            count[after] += 1
+        if count[after] != 1:
+            raise ResourceError(f"the namespace '{namespace}' gives two objects the identity {after}")
+    collection.changed()
+
+
+def put_one(resource: Resource, namespace: str) -> None:
+    """Put one object into a namespace, without any configured field."""
+    move(resource, _setter(namespace, unset_only=False), (), "defaultOnly")
+
+
+def move(resource: Resource, setter: fieldspecs.Setter, specs: FieldSpecs, subjects: str) -> None:
+    value = resource.object
+    gvk = resource.gvk
+    if not resource.is_cluster_scoped:
+        fieldspecs.visit(value, _METADATA, setter, str)
+    is_binding = gvk.kind in _BINDINGS
+    if is_binding:
+        _subjects(value, setter, subjects)
+    for spec in fieldspecs.applicable(specs, gvk):
+        if _is_needed(spec, gvk.api_version, is_binding=is_binding):
+            try:
+                fieldspecs.visit(value, spec, setter, str)
+            except FieldError as error:
+                raise FieldError(f"{resource.id}: {error}") from error
+
+
+def _is_needed(spec: FieldSpec, api_version: str, *, is_binding: bool) -> bool:
+    if spec.path == "metadata/namespace" or (spec.path == "metadata/name" and api_version != "v1"):
+        return False
+    return not (is_binding and spec.kind in _BINDINGS and spec.path == "subjects/namespace")
+
+
+def _setter(namespace: str, *, unset_only: bool) -> fieldspecs.Setter:
+    def setter(container: Any, key: Any) -> None:
+        value = container[key]
+        if isinstance(value, (dict, list)):
+            raise FieldError("a namespace belongs into a scalar field")
+        if not (unset_only and text_of(value)):
+            container[key] = namespace
+
+    return setter
+
+
+def _subjects(value: Any, setter: fieldspecs.Setter, mode: str) -> None:
+    found = value.get("subjects")
+    if mode == "none" or not isinstance(found, list):
+        return
+    field, wanted = ("name", "default") if mode == "defaultOnly" else ("kind", "ServiceAccount")
+    for subject in found:
+        if isinstance(subject, dict) and text_of(subject.get(field)) == wanted:
+            subject.setdefault("namespace", "")
+            setter(subject, "namespace")

@@ -1,0 +1,220 @@
+"""Patches: strategic merges and JSON patches, with and without a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.kustomize import jsonpatch, manifests
+from penstock.kustomize.collection import Collection
+from penstock.kustomize.copying import deep_copy
+from penstock.kustomize.errors import BuildError, PatchError
+from penstock.kustomize.ids import Id
+from penstock.kustomize.kustomization import Patch, Selector
+from penstock.kustomize.merge import merge
+from penstock.kustomize.resource import Resource
+from penstock.kustomize.selectors import select
+from penstock.kustomize.place import Place
+from penstock.yaml import YAMLError, config, plain, text_of
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """What a strategic patch may change besides the content."""
+
+    name: bool = False
+    kind: bool = False
+
+
+def patch(collection: Collection, entry: Patch, place: Place) -> None:
+    """Apply one entry of `patches`."""
+    text, source = _text(entry, place)
+    strategic, operations = _parse(text, source, place)
+    if operations is not None:
+        if entry.target is None:
+            raise PatchError(f"the JSON patch {source} needs a target")
+        json_patch(collection, operations, entry.target, source, always=True)
+        return
+    permissions = Permissions()
+    if entry.options:
+        permissions = Permissions(entry.options.allow_name_change, entry.options.allow_kind_change)
+    if entry.target is None:
+        for one in strategic:
+            _merge_into(collection, _owner(collection, one, source), one, permissions, source)
+        collection.drop_empty()
+    elif len(strategic) > 1:
+        raise PatchError(f"the patch {source} holds {len(strategic)} objects; with a target it may hold one")
+    elif strategic:
+        _merge_into_selected(collection, entry.target, strategic[0], permissions, source)
+
+
+def strategic_merge(collection: Collection, text: str, place: Place) -> None:
+    """Apply one entry of `patchesStrategicMerge`: a file, or the patch itself."""
+    try:
+        found = manifests.load(text, place.schema, patch=True)
+    except (BuildError, YAMLError):
+        try:
+            found = manifests.load(place.read(text), place.schema, patch=True)
+        except YAMLError as error:
+            raise PatchError(f"{place.name(text)}: {error}") from error
+    for one in found:
+        _merge_into(
+            collection, _owner(collection, one, f"'{text[:80]}'"), _normal(one), Permissions(), text[:80]
+        )
+    collection.drop_empty()
+
+
+def json_patch(
+    collection: Collection,
+    operations: list[jsonpatch.Operation],
+    target: Selector,
+    source: str,
+    *,
+    always: bool,
+) -> None:
+    """Apply JSON operations to all selected objects.
+
+    With `always`, identities are remembered and annotations can be added to objects that have none.
+    """
+    for resource in select(collection, target):
+        if always:
+            resource.remember()
+        if always or resource.previous or resource.behavior != "unspecified":
+            metadata = resource.metadata()
+            if not isinstance(metadata.get("annotations"), dict):
+                metadata["annotations"] = {}
+        if resource.written:
+            resource.object = plain(resource.object)
+        try:
+            result = jsonpatch.apply(resource.object, operations)
+        except PatchError as error:
+            raise PatchError(f"the patch {source} does not apply to {resource.id}: {error}") from error
+        if not isinstance(result, dict):
+            raise PatchError(f"the patch {source} leaves no object of {resource.id}")
+        resource.object = result
+        resource.blank = frozenset()
+    collection.changed()
+
+
+def named_json_patch(collection: Collection, entry: Patch, place: Place) -> None:
+    """Apply one entry of `patchesJson6902`, whose target must have a name."""
+    if entry.target is None or not entry.target.name:
+        raise PatchError(f"{place.file}: an entry of patchesJson6902 must name its target")
+    if bool(entry.path) == bool(entry.patch):
+        raise PatchError(f"{place.file}: an entry of patchesJson6902 needs either `path` or `patch`")
+    text: str | bytes = place.read(entry.path) if entry.path else entry.patch
+    source = place.name(entry.path) if entry.path else f"'{entry.patch[:80]}'"
+    operations = _operations(text, source)
+    if not operations:
+        raise PatchError(f"{source} is an empty patch")
+    json_patch(collection, operations, entry.target, source, always=False)
+
+
+def _operations(text: str | bytes, source: str) -> list[jsonpatch.Operation]:
+    """The operations of a JSON patch, written as JSON or YAML."""
+    try:
+        return jsonpatch.check(plain(config(text)))
+    except YAMLError as error:
+        raise PatchError(f"{source}: {error}") from error
+
+
+def _text(entry: Patch, place: Place) -> tuple[str | bytes, str]:
+    inline = entry.patch.strip()
+    if bool(inline) == bool(entry.path):
+        raise PatchError(f"{place.file}: an entry of `patches` needs either `patch` or `path`")
+    if inline:
+        return inline, f"'{inline[:80]}'"
+    return place.read(entry.path), place.name(entry.path)
+
+
+def _parse(
+    text: str | bytes, source: str, place: Place
+) -> tuple[list[Resource], list[jsonpatch.Operation] | None]:
+    try:
+        return manifests.load(text, place.schema, patch=True), None
+    except (BuildError, YAMLError) as error:
+        reason = error
+    try:
+        return [], jsonpatch.check(plain(config(text)))
+    except (BuildError, YAMLError):
+        raise PatchError(
+            f"{source} is neither a strategic merge patch nor a JSON patch: {reason}"
+        ) from reason
+
+
+def _owner(collection: Collection, one: Resource, source: str) -> Resource:
+    identity = one.original
+    found = collection.ever(identity)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise PatchError(f"the patch {source} for {identity} matches {len(found)} objects; give it a target")
+    raise PatchError(f"no object matches the patch {source} for {identity}")
+
+
+def _merge_into_selected(
+    collection: Collection, target: Selector, one: Resource, permissions: Permissions, source: str
+) -> None:
+    selected = {resource.id for resource in select(collection, target)}
+    if not selected:
+        return
+    one = _normal(one)
+    template = one.object
+    seen: set[Id] = set()
+    for resource in collection:
+        if resource.id in selected:
+            gvk = resource.gvk
+            copy = Resource(
+                {**deep_copy(template), "apiVersion": gvk.api_version}, one.schema, blank=one.blank
+            )
+            _merge_into(collection, resource, copy, permissions, source)
+        if resource.object:
+            identity = resource.id
+            if identity in seen:
+                raise PatchError(f"the patch {source} gives two objects the identity {identity}")
+            seen.add(identity)
+    collection.drop_empty()
+
+
+def _normal(one: Resource) -> Resource:
+    """The patch as kustomize copies it: labels and annotations are strings, also those that should go away."""
+    metadata: dict[str, Any] = one.metadata()
+    for field in ("labels", "annotations"):
+        if field in metadata:
+            values = metadata[field]
+            texts = {key: _string(one, field, key, value) for key, value in values.items()} if values else {}
+            one.set_texts(field, texts)
+    return one
+
+
+def _string(one: Resource, field: str, key: str, value: Any) -> str:
+    if value is None and one.blank is not None and ("metadata", field, key) not in one.blank:
+        return "null"
+    return text_of(value)
+
+
+def _merge_into(
+    collection: Collection, resource: Resource, one: Resource, permissions: Permissions, source: str
+) -> None:
+    before = resource.id
+    namespace = resource.namespace
+    if permissions.name or permissions.kind:
+        resource.remember()
+    try:
+        merged = merge(resource.object, one.object, resource.schema, resource.blank)
+    except PatchError as error:
+        raise PatchError(f"the patch {source} does not fit {before}: {error}") from error
+    if one.written:
+        resource.written = True
+    if merged is None:
+        resource.object = {}
+        collection.changed()
+        return
+    resource.object = merged
+    if not permissions.kind:
+        merged["kind"] = before.kind
+    if not permissions.name:
+        resource.set_name(before.name)
+    resource.set_namespace(namespace)
+    if resource.id != before:
+        collection.changed()

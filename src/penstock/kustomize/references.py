@@ -1,0 +1,229 @@
+"""Name references: when an object got a new name, those who mention it follow.
+
+Candidates are looked up by the names they had before, so the cost grows with the number of references, not with the
+product of referrers and objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from penstock.kustomize.collection import Collection
+from penstock.kustomize.config import NameReferences
+from penstock.kustomize.errors import FieldError
+from penstock.kustomize.fieldspecs import split
+from penstock.kustomize.ids import CLUSTER, Gvk
+from penstock.kustomize.resource import Resource
+from penstock.yaml import text_of
+
+Trie = dict[str, Any]  # by name: deeper tries; under the empty name: the references that end here
+_Place = tuple[Any, Any, tuple[tuple[int, Gvk, str], ...]]  # container, key, references
+
+
+def update(collection: Collection, references: NameReferences) -> None:
+    """Write the current names into every field that refers to an object by an earlier one."""
+    candidates = _Candidates(collection)
+    if not candidates.by_name:
+        return
+    for resource in collection:
+        original = resource.original
+        trie = _trie(references, Gvk(original.group, original.version, original.kind), resource.gvk)
+        if trie is None:
+            continue
+        found = sorted(_hits(resource, trie), key=lambda hit: hit[0])
+        for _, target, path, container, key in found:
+            _Referrer(resource, target, path, candidates).follow(container, key)
+
+
+@lru_cache(maxsize=2048)
+def _trie(references: NameReferences, original: Gvk, current: Gvk) -> Trie | None:
+    """All fields of a type in which names may stand, to be found in one walk."""
+    root: Trie = {}
+    number = 0
+    for target, specs in references:
+        for spec in specs:
+            if spec.matches(original):
+                node = root
+                for part in split(spec.path):
+                    node = node.setdefault(part.removesuffix("[]"), {})
+                node.setdefault("", []).append((number, target, spec.path))
+            number += 1
+    return root or None
+
+
+def _hits(resource: Resource, trie: Trie) -> Iterator[tuple[int, Gvk, str, Any, Any]]:
+    stack: list[tuple[Any, Trie]] = [(resource.object, trie)]
+    while stack:
+        value, node = stack.pop()
+        if type(value) is list:
+            stack.extend((item, node) for item in value)
+            continue
+        if type(value) is not dict:
+            if value is None:
+                continue
+            raise FieldError(
+                f"{resource.id}: expected a mapping or list where a name reference may stand, found {value!r}"
+            )
+        for name, deeper in node.items():
+            if name == "" or name not in value:
+                continue
+            for number, target, path in deeper.get("", ()):
+                yield number, target, path, value, name
+            if len(deeper) > 1 or "" not in deeper:
+                stack.append((value[name], deeper))
+
+
+class _Candidates:
+    """The objects that had other names before."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.all = collection.resources
+        self.by_name: dict[str, list[Resource]] = {}
+        for resource in collection:
+            for name in dict.fromkeys(previous.name for previous in resource.previous):
+                self.by_name.setdefault(name, []).append(resource)
+        self._namespaces: tuple[dict[str, list[Resource]], dict[str, list[Resource]]] | None = None
+
+    def in_namespace(self, namespace: str, visible: Callable[[Resource], bool]) -> Callable[[Resource], bool]:
+        """Whether an object counts for a reference with that namespace: the original one, else the current one."""
+        original, current = self._grouped()
+        if any(visible(resource) for resource in original.get(namespace, ())):
+            return lambda resource: resource.original.namespace == namespace
+        if namespace == CLUSTER or namespace not in current:
+            return lambda _: False
+        return lambda resource: resource.id.namespace == namespace
+
+    def _grouped(self) -> tuple[dict[str, list[Resource]], dict[str, list[Resource]]]:
+        if self._namespaces is None:
+            original: dict[str, list[Resource]] = {}
+            current: dict[str, list[Resource]] = {}
+            for resource in self.all:
+                original.setdefault(resource.original.namespace, []).append(resource)
+                current.setdefault(resource.id.namespace, []).append(resource)
+            original.pop(CLUSTER, None)
+            self._namespaces = original, current
+        return self._namespaces
+
+
+class _Referrer:
+    """One field of one object, with what it may refer to."""
+
+    def __init__(self, resource: Resource, target: Gvk, path: str, candidates: _Candidates) -> None:
+        self._resource = resource
+        self._target = target
+        self._path = path
+        self._candidates = candidates
+        self._namespace = resource.id.namespace
+
+    def follow(self, container: Any, key: Any) -> None:
+        value = container[key]
+        if value is None:
+            return
+        if isinstance(value, dict):
+            self._follow_mapping(value)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, dict):
+                    self._follow_mapping(item)
+                elif isinstance(item, list):
+                    raise FieldError(f"{self._resource.id}: '{self._path}' holds a list of lists")
+                elif item is not None:
+                    self._follow_scalar(value, index)
+        else:
+            self._follow_scalar(container, key)
+
+    def _follow_scalar(self, container: Any, key: Any) -> None:
+        name = text_of(container[key])
+        known = self._candidates.by_name.get(name)
+        if not known:
+            return
+        found = self._choose([one for one in known if self._is_visible(one)], same_namespace=False)
+        if found is not None and found.name != name:
+            container[key] = found.name
+
+    def _follow_mapping(self, value: dict[str, Any]) -> None:
+        if "name" not in value:
+            raise FieldError(f"{self._resource.id}: '{self._path}' refers to an object without a name")
+        name = text_of(value["name"])
+        known = self._candidates.by_name.get(name)
+        if not known:
+            return
+        known = [one for one in known if self._is_visible(one)]
+        if "namespace" in value and known:
+            counts = self._candidates.in_namespace(text_of(value["namespace"]), self._is_visible)
+            known = [one for one in known if counts(one)]
+        found = self._choose(known, same_namespace=True)
+        if found is None or (found.name == name and not found.namespace):
+            return
+        value["name"] = found.name
+        if found.namespace:
+            value["namespace"] = found.namespace
+
+    def _is_visible(self, candidate: Resource) -> bool:
+        """Whether the object could be referred to at all, by where it lives."""
+        if self._namespace == CLUSTER:
+            return True
+        namespace = candidate.id.namespace
+        return namespace in (CLUSTER, self._namespace) or candidate.namespace in self._account_namespaces()
+
+    def _account_namespaces(self) -> set[str]:
+        """A RoleBinding may also name ServiceAccounts of other namespaces."""
+        subjects = self._resource.object.get("subjects")
+        if self._resource.kind != "RoleBinding" or not isinstance(subjects, list):
+            return set()
+        return {
+            text_of(one["namespace"])
+            for one in subjects
+            if isinstance(one, dict) and one.get("kind") == "ServiceAccount" and "namespace" in one
+        }
+
+    def _choose(self, candidates: list[Resource], *, same_namespace: bool) -> Resource | None:
+        candidates = [one for one in candidates if self._fits(one)]
+        if len(candidates) <= 1:
+            return candidates[0] if candidates else None
+        candidates = [one for one in candidates if self._same_overlay(one, lenient=True)]
+        if len(candidates) > 1:
+            candidates = [one for one in candidates if self._same_overlay(one, lenient=False)]
+        if not candidates:
+            return None
+        if len({(one.name, one.namespace if same_namespace else "") for one in candidates}) > 1:
+            names = ", ".join(str(one.id) for one in candidates)
+            raise FieldError(f"{self._resource.id}: '{self._path}' could refer to any of {names}")
+        return candidates[0]
+
+    def _fits(self, candidate: Resource) -> bool:
+        current = candidate.gvk
+        kinds = [Gvk(current.group, current.version, previous.kind) for previous in candidate.previous]
+        if not any(kind.selected_by(self._target) for kind in kinds):
+            return False
+        role = self._role()
+        if role is not None and not any(kind.selected_by(role) for kind in kinds):
+            return False
+        if self._namespace == CLUSTER:
+            return True
+        namespace = candidate.id.namespace
+        return namespace in (CLUSTER, self._namespace) or candidate.kind == "ServiceAccount"
+
+    def _role(self) -> Gvk | None:
+        """What a `roleRef` says its target is."""
+        role = self._resource.object.get("roleRef") if self._path.endswith("roleRef/name") else None
+        if not isinstance(role, dict) or role.get("apiGroup") is None or role.get("kind") is None:
+            return None
+        return Gvk(text_of(role["apiGroup"]), "", text_of(role["kind"]))
+
+    def _same_overlay(self, candidate: Resource, *, lenient: bool) -> bool:
+        """Whether both got their prefixes and suffixes from the same kustomizations."""
+        return all(
+            (lenient and (not ours or not theirs)) or _same_ending(ours, theirs)
+            for ours, theirs in (
+                (self._resource.prefixes, candidate.prefixes),
+                (self._resource.suffixes, candidate.suffixes),
+            )
+        )
+
+
+def _same_ending(one: list[str], other: list[str]) -> bool:
+    shorter, longer = sorted((one, other), key=len)
+    return not longer if not shorter else longer[-len(shorter) :] == shorter

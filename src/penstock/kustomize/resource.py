@@ -1,0 +1,150 @@
+"""An object on its way through the build, and what the build has to remember about it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from penstock.kustomize.ids import CLUSTER, DEFAULT_NAMESPACE, Gvk, Id, Previous, gvk
+from penstock.kustomize.origin import Origin
+from penstock.schema import Schema
+from penstock.yaml import text_of
+
+Object = dict[str, Any]
+Behavior = Literal["unspecified", "create", "replace", "merge"]
+Blank = frozenset[tuple[str, ...]]
+
+
+class Resource:
+    """One object. `object` is plain data; the rest is the build's own memory and never printed."""
+
+    __slots__ = (
+        "behavior",
+        "blank",
+        "hashed",
+        "object",
+        "origin",
+        "prefixes",
+        "previous",
+        "schema",
+        "suffixes",
+        "touched",
+        "variables",
+        "written",
+    )
+
+    def __init__(
+        self,
+        value: Object,
+        schema: Schema,
+        *,
+        origin: Origin | None = None,
+        blank: Blank | None = frozenset(),
+    ) -> None:
+        self.object = value
+        self.schema = schema  # knows which kinds live outside namespaces
+        self.origin = origin
+        self.blank = blank  # fields left blank rather than null; None: every null is one
+        self.written = False  # whether some value remembers its text
+        self.previous: list[Previous] = []
+        self.prefixes: list[str] = []
+        self.suffixes: list[str] = []
+        self.touched: list[Origin] = []
+        self.variables: list[str] = []
+        self.behavior: Behavior = "unspecified"
+        self.hashed = False  # whether the name gets a suffix made from the content
+
+    @property
+    def gvk(self) -> Gvk:
+        value = self.object
+        return gvk(text_of(value.get("apiVersion")), text_of(value.get("kind")))
+
+    @property
+    def kind(self) -> str:
+        return text_of(self.object.get("kind"))
+
+    @property
+    def name(self) -> str:
+        metadata = self.object.get("metadata")
+        return text_of(metadata.get("name")) if isinstance(metadata, dict) else ""
+
+    @property
+    def namespace(self) -> str:
+        metadata = self.object.get("metadata")
+        return text_of(metadata.get("namespace")) if isinstance(metadata, dict) else ""
+
+    @property
+    def id(self) -> Id:
+        value = self.object
+        api_version, kind = text_of(value.get("apiVersion")), text_of(value.get("kind"))
+        metadata = value.get("metadata")
+        if not isinstance(metadata, dict):
+            metadata = {}
+        group, version, _ = gvk(api_version, kind)
+        if self.schema.is_cluster_scoped(api_version, kind):
+            namespace = CLUSTER
+        else:
+            namespace = text_of(metadata.get("namespace")) or DEFAULT_NAMESPACE
+        return Id(group, version, kind, text_of(metadata.get("name")), namespace)
+
+    @property
+    def original(self) -> Id:
+        """The identity the object was read with, but for its API version."""
+        current = self.id
+        if not self.previous:
+            return current
+        namespace, name, kind = self.previous[0]
+        return Id(current.group, current.version, kind, name, namespace)
+
+    @property
+    def ids(self) -> list[Id]:
+        """Every identity the object had, the current one last."""
+        current = self.id
+        group, version = current.group, current.version
+        return [*(Id(group, version, p.kind, p.name, p.namespace) for p in self.previous), current]
+
+    @property
+    def is_cluster_scoped(self) -> bool:
+        return self.id.namespace == CLUSTER
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self._texts("labels")
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return self._texts("annotations")
+
+    def remember(self) -> None:
+        """Keep the current identity, because something is about to change it."""
+        current = self.id
+        self.previous.append(Previous(current.namespace, current.name, current.kind))
+
+    def set_name(self, name: str) -> None:
+        self.metadata()["name"] = name
+
+    def set_namespace(self, namespace: str) -> None:
+        metadata = self.metadata()
+        if namespace:
+            metadata["namespace"] = namespace
+        else:
+            metadata.pop("namespace", None)
+
+    def metadata(self) -> dict[str, Any]:
+        """The metadata, made if it is missing."""
+        metadata = self.object.get("metadata")
+        if not isinstance(metadata, dict):
+            metadata = self.object["metadata"] = {}
+        return metadata
+
+    def set_texts(self, field: str, texts: dict[str, str]) -> None:
+        """Write labels or annotations anew; an empty mapping removes the field."""
+        metadata = self.metadata()
+        if texts:
+            metadata[field] = texts
+        else:
+            metadata.pop(field, None)
+
+    def _texts(self, field: str) -> dict[str, str]:
+        metadata = self.object.get("metadata")
+        values = metadata.get(field) if isinstance(metadata, dict) else None
+        return {key: text_of(value) for key, value in values.items()} if isinstance(values, dict) else {}

@@ -1,0 +1,149 @@
+"""Which objects a patch or replacement is meant for.
+
+Patterns are RE2: they take time in proportion to the text, whatever the pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from penstock.kustomize.collection import Collection
+from penstock.kustomize.errors import KustomizationError
+from penstock.kustomize.ids import Gvk
+from penstock.kustomize.kustomization import Selector
+from penstock.kustomize.resource import Resource
+
+Matcher = Callable[[str], bool]
+_LITERAL = re.compile(r"[A-Za-z0-9_-]*\Z")
+
+
+@lru_cache(maxsize=1024)
+def pattern(text: str) -> Any:
+    """A compiled expression that may match anywhere."""
+    import re2  # noqa: PLC0415  -- most builds have no pattern that needs it
+
+    try:
+        options = re2.Options()
+        options.log_errors = False
+        return re2.compile(text, options)
+    except re2.error as error:
+        raise KustomizationError(f"'{text}' is not a regular expression: {error}") from error
+
+
+@lru_cache(maxsize=1024)
+def anchored(text: str) -> Matcher:
+    """Whether a whole text matches; an empty expression matches everything."""
+    if not text:
+        return lambda _: True
+    if _LITERAL.match(text):
+        return text.__eq__
+    compiled = pattern(f"^(?:{text})$")
+    return lambda candidate: compiled.search(candidate) is not None
+
+
+class SelectorMatcher:
+    """A selector made ready for many objects."""
+
+    def __init__(self, selector: Selector) -> None:
+        self.selector = selector
+        self.group = anchored(selector.group)
+        self.version = anchored(selector.version)
+        self.kind = anchored(selector.kind)
+        self.name = anchored(selector.name)
+        self.namespace = anchored(selector.namespace)
+        self._labels = requirements(selector.label_selector)
+        self._annotations = requirements(selector.annotation_selector)
+
+    def type_matches(self, gvk: Gvk) -> bool:
+        return self.kind(gvk.kind) and self.group(gvk.group) and self.version(gvk.version)
+
+    def metadata_matches(self, resource: Resource) -> bool:
+        """Labels and annotations."""
+        if self._labels and not all(one(resource.labels) for one in self._labels):
+            return False
+        return not self._annotations or all(one(resource.annotations) for one in self._annotations)
+
+
+def select(collection: Collection, selector: Selector) -> list[Resource]:
+    """The objects that a patch's target means; original and current name and namespace both count."""
+    matcher = SelectorMatcher(selector)
+    return [resource for resource in collection if _selected(resource, matcher)]
+
+
+def _selected(resource: Resource, matcher: SelectorMatcher) -> bool:
+    if not matcher.type_matches(resource.gvk):
+        return False
+    if matcher.selector.name or matcher.selector.namespace:
+        current = resource.id
+        original = resource.original
+        if not (matcher.namespace(original.namespace) or matcher.namespace(current.namespace)):
+            return False
+        if not (matcher.name(original.name) or matcher.name(current.name)):
+            return False
+    return matcher.metadata_matches(resource)
+
+
+Requirement = Callable[[dict[str, str]], bool]
+_CLAUSE = re.compile(
+    r"\s*(?:"
+    r"(?P<absent>!)\s*(?P<gone>[^\s!=,()]+)"
+    r"|(?P<key>[^\s!=,()<>]+)\s+(?P<set>in|notin)\s*\((?P<values>[^)]*)\)"
+    r"|(?P<name>[^\s!=,()<>]+)\s*(?:(?P<operator>==|=|!=|>|<)\s*(?P<value>[^\s,]*))?"
+    r")\s*(?:,|\Z)"
+)
+
+
+@lru_cache(maxsize=1024)
+def requirements(text: str) -> tuple[Requirement, ...]:
+    """The clauses of a label selector such as `app=web,tier in (a, b),!old`."""
+    if not text.strip():
+        return ()
+    return tuple(_clauses(text))
+
+
+def _clauses(text: str) -> Iterator[Requirement]:
+    at = 0
+    while at < len(text):
+        match = _CLAUSE.match(text, at)
+        if match is None or match.end() == at:
+            raise KustomizationError(f"'{text}' is not a label selector")
+        yield _requirement(match)
+        at = match.end()
+
+
+def _requirement(match: re.Match[str]) -> Requirement:
+    if match["absent"]:
+        gone = match["gone"]
+        return lambda labels: gone not in labels
+    if match["set"]:
+        key, values = match["key"], {value.strip() for value in match["values"].split(",")}
+        if match["set"] == "in":
+            return lambda labels: labels.get(key) in values
+        return lambda labels: labels.get(key) not in values
+    name, operator, value = match["name"], match["operator"], match["value"]
+    if operator is None:
+        return lambda labels: name in labels
+    if operator == "!=":
+        return lambda labels: labels.get(name) != value
+    if operator in ("=", "=="):
+        return lambda labels: labels.get(name) == value
+    return _comparison(name, operator, value)
+
+
+def _comparison(name: str, operator: str, value: str) -> Requirement:
+    try:
+        limit = int(value)
+    except ValueError:
+        raise KustomizationError(f"a label selector compares with numbers, not with '{value}'") from None
+
+    def compare(labels: dict[str, str]) -> bool:
+        try:
+            number = int(labels[name])
+        except (KeyError, ValueError):
+            return False
+        return number > limit if operator == ">" else number < limit
+
+    return compare
