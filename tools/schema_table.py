@@ -32,6 +32,7 @@ def main(source: str, version: str) -> None:
     table = {
         "version": version,
         "kinds": dict(sorted(_kinds(definitions, numbers))),
+        "names": names,
         "types": [_type(definitions[name], numbers) for name in names],
     }
     target = TARGET / f"kubernetes-{version}.json"

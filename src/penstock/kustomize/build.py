@@ -17,7 +17,7 @@ from penstock.kustomize.loader import Loader
 from penstock.kustomize.origin import Origin
 from penstock.kustomize.resource import Resource
 from penstock.paths import DiskTree, FileError, MemoryTree, Tree
-from penstock.yaml import dump_all, plain
+from penstock.yaml import YAMLError, dump_all, plain
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -135,5 +135,10 @@ def _annotate(kustomization: Kustomization, collection: Collection, options: Opt
 
 
 def _finished(resource: Resource) -> Built:
-    value = plain(resource.object) if resource.written else resource.object
+    value = resource.object
+    if resource.written:
+        try:
+            value = plain(value)
+        except YAMLError as error:
+            raise ResourceError(f"{resource.id}: {error}") from error
     return Built(value, resource.origin, tuple(resource.touched))

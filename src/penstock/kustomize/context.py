@@ -54,7 +54,7 @@ class Context:
             raise KustomizationError("`openapi` takes either `version` or `path`, not both")
         if document is not None:
             try:
-                self.schema = from_openapi(document, builtin())
+                self.schema = from_openapi(document, builtin(), keep=not root)
             except OpenAPIError as error:
                 raise KustomizationError(f"`openapi.path`: {error}") from error
             self._schema_chosen = True

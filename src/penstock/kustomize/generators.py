@@ -89,7 +89,7 @@ def _take_over(new: Resource, old: Resource) -> None:
             merged = {**_texts(old.object.get(field)), **_texts(new.object.get(field))}
             new.object.pop(field, None)
             if merged:
-                new.object[field] = merged
+                new.object[field] = new.keyed(merged)
         new.origin = old.origin or new.origin
     new.hashed = new.hashed and old.hashed
     new.behavior = old.behavior
@@ -131,6 +131,9 @@ def _resource(
     if options.immutable:
         value["immutable"] = True
     resource = Resource(value, place.schema, origin=_origin(place, value["kind"]))
+    for field in ("data", "binaryData"):
+        if field in value:
+            value[field] = resource.keyed(value[field])
     resource.hashed = not options.disable_name_suffix_hash
     resource.behavior = _behavior(arguments.behavior)
     return resource

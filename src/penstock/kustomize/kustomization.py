@@ -275,6 +275,8 @@ def warnings(kustomization: Kustomization) -> list[str]:
 def convert(value: Any, kind: type[T], file: str, *, lenient: bool = False) -> T:
     """A configuration as the struct that describes it; `lenient` overlooks unknown fields."""
     cleaned = _without_nulls(value)
+    if lenient:
+        cleaned = _respelled(cleaned, kind, lenient=True)
     try:
         return msgspec.convert(cleaned, kind)
     except msgspec.ValidationError as error:

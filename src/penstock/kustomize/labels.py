@@ -9,6 +9,7 @@ from penstock.kustomize import fieldspecs
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.errors import FieldError
 from penstock.kustomize.fieldspecs import FieldSpec, FieldSpecs
+from penstock.yaml.scalars import WrittenKey, written_key
 
 METADATA_LABELS = FieldSpec("metadata/labels", create=True)
 
@@ -17,6 +18,8 @@ def put(collection: Collection, pairs: Mapping[str, str], specs: FieldSpecs) -> 
     """Set the pairs in every mapping that the specs lead to."""
     if not pairs:
         return
+    pairs = {written_key(key): value for key, value in pairs.items()}
+    doubtful = any(type(key) is WrittenKey for key in pairs)
 
     def setter(container: Any, key: Any) -> None:
         values = container[key]
@@ -26,6 +29,7 @@ def put(collection: Collection, pairs: Mapping[str, str], specs: FieldSpecs) -> 
             raise FieldError(f"expected a mapping, found {values!r}")
 
     for resource in collection:
+        resource.written = resource.written or doubtful
         for spec in fieldspecs.applicable(specs, resource.gvk):
             try:
                 fieldspecs.visit(resource.object, spec, setter, dict)

@@ -38,7 +38,7 @@ class ParseCache:
 
     def _parse(self, content: bytes) -> list[Document]:
         found = documents(content)
-        if any(document.written for document in found):
+        if any(document.written or document.schemas for document in found):
             return found
         parsed = [(orjson.dumps(document.value), document) for document in found]
         # Most objects hold no null at all; a merge need not look for blank fields in them.
@@ -98,6 +98,7 @@ def _resources(found: Iterable[Document], schema: Schema, origin: Origin | None)
             continue
         resource = Resource(value, schema, origin=origin, blank=document.blank)
         resource.written = document.written
+        resource.schemas = document.schemas
         result.append(resource)
     return result
 

@@ -10,11 +10,13 @@ The result is the one kustomize gives, to the order of list elements. A few of i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from penstock.kustomize.errors import PatchError
 from penstock.kustomize.resource import Blank
-from penstock.schema import Schema, Shape
+from penstock.schema import Schema, Shape, shape_of
 from penstock.yaml import text_of
 from penstock.yaml.scalars import resolve
 
@@ -29,19 +31,30 @@ _Path = tuple[str, ...]
 
 
 def merge(
-    value: dict[str, Any], patch: dict[str, Any], schema: Schema, blank: Blank | None
+    value: dict[str, Any],
+    patch: dict[str, Any],
+    schema: Schema,
+    *,
+    blank: Blank | None = frozenset(),
+    schemas: Mapping[_Path, Any] = MappingProxyType({}),
 ) -> dict[str, Any] | None:
-    """Lay `patch` over `value`, changing both; None when the patch deletes the object."""
-    merged = _Merge(schema, blank).walk(value, patch, None, ())
+    """Lay `patch` over `value`, changing both; None when the patch deletes the object.
+
+    `blank` are the fields of the value that were left blank (None: every null), `schemas` those of single fields.
+    """
+    merged = _Merge(schema, blank, schemas).walk(value, patch, None, ())
     return merged if isinstance(merged, dict) else None
 
 
 class _Merge:
-    def __init__(self, schema: Schema, blank: Blank | None) -> None:
+    def __init__(self, schema: Schema, blank: Blank | None, schemas: Mapping[_Path, Any]) -> None:
         self._schema = schema
         self._blank = blank
+        self._shapes = {path: shape_of(one) for path, one in schemas.items()}
 
     def walk(self, value: Any, patch: Any, shape: Shape | None, path: _Path) -> Any:
+        if path in self._shapes:
+            shape = self._shapes[path]
         if shape is None:
             shape = self._shape_of(value) or self._shape_of(patch)
         leading = value if value is not MISSING and value is not None else patch

@@ -37,8 +37,11 @@ def sort(collection: Collection, *, first: Sequence[str] = FIRST, last: Sequence
 
     def key(resource: Resource) -> tuple[int, str, str]:
         gvk = resource.gvk
+        rank, text = kind_order(gvk, ranks)
+        if gvk.kind == "Namespace" and not gvk.group:
+            text = ""  # before the namespaces of other groups
         namespace, name = resource.namespace or "~X", resource.name or "~N"
-        return (*kind_order(gvk, ranks), f"{gvk}|{namespace}|{name}")
+        return rank, text, f"{gvk}|{namespace}|{name}"
 
     collection.resources.sort(key=key)
 

@@ -10,57 +10,62 @@ from penstock.kustomize.collection import Collection
 from penstock.kustomize.copying import deep_copy
 from penstock.kustomize.errors import BuildError, PatchError
 from penstock.kustomize.ids import Id
-from penstock.kustomize.kustomization import Patch, Selector
+from penstock.kustomize.kustomization import Patch, PatchOptions, Selector
 from penstock.kustomize.merge import merge
+from penstock.kustomize.place import Place
 from penstock.kustomize.resource import Resource
 from penstock.kustomize.selectors import select
-from penstock.kustomize.place import Place
+from penstock.schema import Schema
 from penstock.yaml import YAMLError, config, plain, text_of
+
+_SHOWN = 80  # characters of an inline patch in messages
 
 
 @dataclass(frozen=True)
-class Permissions:
-    """What a strategic patch may change besides the content."""
+class Strategic:
+    """A strategic merge patch, what it may change besides the content, and how messages call it."""
 
-    name: bool = False
-    kind: bool = False
+    resource: Resource
+    source: str
+    schema: Schema
+    options: PatchOptions = PatchOptions()
 
 
 def patch(collection: Collection, entry: Patch, place: Place) -> None:
     """Apply one entry of `patches`."""
     text, source = _text(entry, place)
-    strategic, operations = _parse(text, source, place)
+    found, operations = _parse(text, source, place)
     if operations is not None:
         if entry.target is None:
             raise PatchError(f"the JSON patch {source} needs a target")
         json_patch(collection, operations, entry.target, source, always=True)
         return
-    permissions = Permissions()
-    if entry.options:
-        permissions = Permissions(entry.options.allow_name_change, entry.options.allow_kind_change)
+    options = entry.options or PatchOptions()
+    strategic = [Strategic(one, source, place.schema, options) for one in found]
     if entry.target is None:
         for one in strategic:
-            _merge_into(collection, _owner(collection, one, source), one, permissions, source)
-        collection.drop_empty()
+            _merge_into(collection, _owner(collection, one), one)
     elif len(strategic) > 1:
         raise PatchError(f"the patch {source} holds {len(strategic)} objects; with a target it may hold one")
     elif strategic:
-        _merge_into_selected(collection, entry.target, strategic[0], permissions, source)
+        _merge_into_selected(collection, entry.target, strategic[0])
+    collection.drop_empty()
 
 
 def strategic_merge(collection: Collection, text: str, place: Place) -> None:
     """Apply one entry of `patchesStrategicMerge`: a file, or the patch itself."""
+    source = f"'{text[:_SHOWN]}'"
     try:
         found = manifests.load(text, place.schema, patch=True)
     except (BuildError, YAMLError):
+        source = place.name(text)
         try:
             found = manifests.load(place.read(text), place.schema, patch=True)
         except YAMLError as error:
-            raise PatchError(f"{place.name(text)}: {error}") from error
+            raise PatchError(f"{source}: {error}") from error
     for one in found:
-        _merge_into(
-            collection, _owner(collection, one, f"'{text[:80]}'"), _normal(one), Permissions(), text[:80]
-        )
+        strategic = Strategic(_normal(one), source, place.schema)
+        _merge_into(collection, _owner(collection, strategic), strategic)
     collection.drop_empty()
 
 
@@ -103,19 +108,14 @@ def named_json_patch(collection: Collection, entry: Patch, place: Place) -> None
     if bool(entry.path) == bool(entry.patch):
         raise PatchError(f"{place.file}: an entry of patchesJson6902 needs either `path` or `patch`")
     text: str | bytes = place.read(entry.path) if entry.path else entry.patch
-    source = place.name(entry.path) if entry.path else f"'{entry.patch[:80]}'"
-    operations = _operations(text, source)
+    source = place.name(entry.path) if entry.path else f"'{entry.patch[:_SHOWN]}'"
+    try:
+        operations = jsonpatch.check(plain(config(text)))
+    except YAMLError as error:
+        raise PatchError(f"{source}: {error}") from error
     if not operations:
         raise PatchError(f"{source} is an empty patch")
     json_patch(collection, operations, entry.target, source, always=False)
-
-
-def _operations(text: str | bytes, source: str) -> list[jsonpatch.Operation]:
-    """The operations of a JSON patch, written as JSON or YAML."""
-    try:
-        return jsonpatch.check(plain(config(text)))
-    except YAMLError as error:
-        raise PatchError(f"{source}: {error}") from error
 
 
 def _text(entry: Patch, place: Place) -> tuple[str | bytes, str]:
@@ -123,7 +123,7 @@ def _text(entry: Patch, place: Place) -> tuple[str | bytes, str]:
     if bool(inline) == bool(entry.path):
         raise PatchError(f"{place.file}: an entry of `patches` needs either `patch` or `path`")
     if inline:
-        return inline, f"'{inline[:80]}'"
+        return inline, f"'{inline[:_SHOWN]}'"
     return place.read(entry.path), place.name(entry.path)
 
 
@@ -142,38 +142,35 @@ def _parse(
         ) from reason
 
 
-def _owner(collection: Collection, one: Resource, source: str) -> Resource:
-    identity = one.original
+def _owner(collection: Collection, one: Strategic) -> Resource:
+    identity = one.resource.original
     found = collection.ever(identity)
     if len(found) == 1:
         return found[0]
     if found:
-        raise PatchError(f"the patch {source} for {identity} matches {len(found)} objects; give it a target")
-    raise PatchError(f"no object matches the patch {source} for {identity}")
+        raise PatchError(
+            f"the patch {one.source} for {identity} matches {len(found)} objects; give it a target"
+        )
+    raise PatchError(f"no object matches the patch {one.source} for {identity}")
 
 
-def _merge_into_selected(
-    collection: Collection, target: Selector, one: Resource, permissions: Permissions, source: str
-) -> None:
+def _merge_into_selected(collection: Collection, target: Selector, one: Strategic) -> None:
     selected = {resource.id for resource in select(collection, target)}
     if not selected:
         return
-    one = _normal(one)
-    template = one.object
+    template = _normal(one.resource)
     seen: set[Id] = set()
     for resource in collection:
         if resource.id in selected:
-            gvk = resource.gvk
-            copy = Resource(
-                {**deep_copy(template), "apiVersion": gvk.api_version}, one.schema, blank=one.blank
-            )
-            _merge_into(collection, resource, copy, permissions, source)
+            value = {**deep_copy(template.object), "apiVersion": resource.gvk.api_version}
+            copy = Resource(value, template.schema, blank=template.blank)
+            copy.schemas, copy.written = template.schemas, template.written
+            _merge_into(collection, resource, Strategic(copy, one.source, one.schema, one.options))
         if resource.object:
             identity = resource.id
             if identity in seen:
-                raise PatchError(f"the patch {source} gives two objects the identity {identity}")
+                raise PatchError(f"the patch {one.source} gives two objects the identity {identity}")
             seen.add(identity)
-    collection.drop_empty()
 
 
 def _normal(one: Resource) -> Resource:
@@ -193,28 +190,26 @@ def _string(one: Resource, field: str, key: str, value: Any) -> str:
     return text_of(value)
 
 
-def _merge_into(
-    collection: Collection, resource: Resource, one: Resource, permissions: Permissions, source: str
-) -> None:
+def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> None:
     before = resource.id
     namespace = resource.namespace
-    if permissions.name or permissions.kind:
+    options = one.options
+    if options.allow_name_change or options.allow_kind_change:
         resource.remember()
+    schemas = {**one.resource.schemas, **resource.schemas}
     try:
-        merged = merge(resource.object, one.object, resource.schema, resource.blank)
+        merged = merge(
+            resource.object, one.resource.object, one.schema, blank=resource.blank, schemas=schemas
+        )
     except PatchError as error:
-        raise PatchError(f"the patch {source} does not fit {before}: {error}") from error
-    if one.written:
-        resource.written = True
-    if merged is None:
-        resource.object = {}
-        collection.changed()
-        return
-    resource.object = merged
-    if not permissions.kind:
-        merged["kind"] = before.kind
-    if not permissions.name:
-        resource.set_name(before.name)
-    resource.set_namespace(namespace)
-    if resource.id != before:
+        raise PatchError(f"the patch {one.source} does not fit {before}: {error}") from error
+    resource.written = resource.written or one.resource.written
+    resource.object = merged or {}
+    if merged:
+        if not options.allow_kind_change:
+            merged["kind"] = before.kind
+        if not options.allow_name_change:
+            resource.set_name(before.name)
+        resource.set_namespace(namespace)
+    if not merged or resource.id != before:
         collection.changed()

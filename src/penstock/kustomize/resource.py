@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from penstock.kustomize.ids import CLUSTER, DEFAULT_NAMESPACE, Gvk, Id, Previous, gvk
 from penstock.kustomize.origin import Origin
 from penstock.schema import Schema
 from penstock.yaml import text_of
+from penstock.yaml.scalars import written_key
 
 Object = dict[str, Any]
 Behavior = Literal["unspecified", "create", "replace", "merge"]
@@ -24,6 +26,7 @@ class Resource:
         "object",
         "origin",
         "prefixes",
+        "schemas",
         "previous",
         "schema",
         "suffixes",
@@ -44,6 +47,7 @@ class Resource:
         self.schema = schema  # knows which kinds live outside namespaces
         self.origin = origin
         self.blank = blank  # fields left blank rather than null; None: every null is one
+        self.schemas: Mapping[tuple[str, ...], Any] = {}  # OpenAPI schemas of fields, from comments
         self.written = False  # whether some value remembers its text
         self.previous: list[Previous] = []
         self.prefixes: list[str] = []
@@ -140,9 +144,17 @@ class Resource:
         """Write labels or annotations anew; an empty mapping removes the field."""
         metadata = self.metadata()
         if texts:
-            metadata[field] = texts
+            metadata[field] = self.keyed(texts)
         else:
             metadata.pop(field, None)
+
+    def keyed(self, texts: dict[str, str]) -> dict[str, str]:
+        """A mapping as kustomize writes a new one; a key that looks like a number makes the object unprintable."""
+        doubtful = [key for key in texts if key[:1] in "+-.0123456789~nNtTfF" and written_key(key) is not key]
+        if not doubtful:
+            return texts
+        self.written = True
+        return {written_key(key): text for key, text in texts.items()}
 
     def _texts(self, field: str) -> dict[str, str]:
         metadata = self.object.get("metadata")

@@ -44,10 +44,12 @@ class DiskTree:
                 raise FileError(f"cannot read '{path}': {error.strerror}") from error
             target = os.path.realpath(target)
             handle = _open(target, path)
-        with os.fdopen(handle, "rb", buffering=0) as file:
+        try:
             if within is not None:
-                self._confine(file.fileno(), target, path, within)
-            return self._content(file.fileno(), path)
+                self._confine(handle, target, path, within)
+            return self._content(handle, path)
+        finally:
+            os.close(handle)
 
     def _real_directory(self, path: str) -> str:
         real = self._real.get(path)

@@ -4,8 +4,8 @@ The facts come from a table that `tools/schema_table.py` generates, or from an O
 answer through the same small interface: a `Shape` knows the shapes of its fields and elements.
 """
 
-from penstock.schema.openapi import OpenAPIError, from_openapi
+from penstock.schema.openapi import OpenAPIError, from_openapi, shape_of
 from penstock.schema.shapes import Schema, Shape
 from penstock.schema.table import builtin
 
-__all__ = ["OpenAPIError", "Schema", "Shape", "builtin", "from_openapi"]
+__all__ = ["OpenAPIError", "Schema", "Shape", "builtin", "from_openapi", "shape_of"]

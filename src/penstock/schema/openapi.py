@@ -18,22 +18,27 @@ class OpenAPIError(PenstockError):
     """The document is not an OpenAPI 2 description."""
 
 
-def from_openapi(document: Any, base: Schema | None = None) -> Schema:
+def from_openapi(document: Any, base: Schema, *, keep: bool = False) -> Schema:
     """The types of an OpenAPI document with `definitions` and, for scopes, `paths`.
 
-    Scopes of `base` stay known; its shapes do not: a custom document replaces the built-in types.
+    Scopes of `base` stay known. Its shapes do too if `keep`; else the document replaces the built-in types.
     """
     if not isinstance(document, dict):
         raise OpenAPIError("the OpenAPI document is not a mapping with `definitions`")
     definitions = document.get("definitions") or {}
-    types = _Definitions(definitions)
+    types = _Definitions(definitions, base.definitions if keep else {})
     shapes: dict[tuple[str, str], Finder] = {}
     for name, definition in definitions.items():
         for kind in definition.get(_KIND) or ():
             if (type_meta := _type_meta(kind)) is not None:
                 shapes[type_meta] = partial(types.shape, {"$ref": f"#/definitions/{name}"})
     scopes = _scopes(document.get("paths") or {})
-    return Schema(shapes, {**scopes, **(base.namespaced if base else {})})
+    return Schema({**shapes, **base.shapes} if keep else shapes, {**scopes, **base.namespaced})
+
+
+def shape_of(schema: Any) -> Shape | None:
+    """The shape that a single schema describes; one without any type says nothing."""
+    return _Definitions({}, {}).shape(schema) if isinstance(schema, dict) and "type" in schema else None
 
 
 def _type_meta(kind: Any) -> tuple[str, str] | None:
@@ -53,15 +58,19 @@ def _scopes(paths: Mapping[str, Any]) -> dict[tuple[str, str], bool]:
 
 
 class _Definitions:
-    def __init__(self, definitions: Mapping[str, Any]) -> None:
+    def __init__(self, definitions: Mapping[str, Any], known: Mapping[str, Finder]) -> None:
         self._definitions = definitions
+        self._known = known  # these win
 
     def shape(self, schema: Any) -> Shape | None:
         for _ in range(_DEPTH):
             reference = schema.get("$ref") if isinstance(schema, dict) else None
             if not reference:
                 break
-            schema = self._definitions.get(str(reference).removeprefix("#/definitions/"))
+            name = str(reference).removeprefix("#/definitions/")
+            if name in self._known:
+                return self._known[name]()
+            schema = self._definitions.get(name)
         if not isinstance(schema, dict):
             return None
         return self._list(schema) if schema.get("type") == "array" else self._object(schema)

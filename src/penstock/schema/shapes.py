@@ -51,6 +51,7 @@ class Schema:
 
     shapes: Mapping[tuple[str, str], Finder]  # by apiVersion and kind
     namespaced: Mapping[tuple[str, str], bool] = field(default_factory=dict[tuple[str, str], bool])
+    definitions: Mapping[str, Finder] = field(default_factory=dict[str, Finder])  # by their OpenAPI names
 
     def shape(self, api_version: str, kind: str) -> Shape | None:
         """The shape of a resource type, None for an unknown one."""

@@ -20,7 +20,8 @@ def builtin(version: str = DEFAULT) -> Schema:
     table = orjson.loads((Path(__file__).parent / f"kubernetes-{version}.json").read_bytes())
     types = _Types(table["types"])
     shapes = {_type_meta(kind): partial(types.shape, number) for kind, number in table["kinds"].items()}
-    return Schema(shapes, NAMESPACED)
+    definitions = {name: partial(types.shape, number) for number, name in enumerate(table["names"])}
+    return Schema(shapes, NAMESPACED, definitions)
 
 
 def _type_meta(kind: str) -> tuple[str, str]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from penstock.yaml.errors import LimitError, YAMLError
-from penstock.yaml.scalars import Dialect, resolve
+from penstock.yaml.scalars import Dialect, WrittenKey, resolve, text_of
 
 _TAG = "tag:yaml.org,2002:"
 Path = tuple[str, ...]
@@ -35,21 +36,24 @@ class Document:
 
     `blank` are the fields left blank (`a:`) rather than set to `null`, which a strategic merge drops; None: every null.
     `written` says that some value remembers its text (see `scalars`).
+    `schemas` are OpenAPI schemas that stand as comments behind or above a field.
     """
 
     value: Any
     blank: frozenset[Path] | None
     written: bool
+    schemas: Mapping[Path, Any] = field(default_factory=dict[Path, Any])
 
 
 def parse(text: bytes, dialect: Dialect, limits: Limits) -> Iterator[Document]:
     """The documents of a text."""
+    comments = _schema_comments(text) if b"# {" in text else {}
     loader = yaml.CSafeLoader(text)
     try:
         while not loader.check_event(yaml.StreamEndEvent):
             event = loader.get_event()
             if isinstance(event, yaml.DocumentStartEvent):
-                yield _Reader(loader, dialect, limits).document()
+                yield _Reader(loader, dialect, limits, comments).document()
     except yaml.YAMLError as error:
         raise YAMLError(_sentence(error)) from error
     except UnicodeError as error:
@@ -66,24 +70,39 @@ def _sentence(error: yaml.YAMLError) -> str:
     return f"{where}{error.problem or error.context}"
 
 
+def _schema_comments(text: bytes) -> dict[int, Any]:
+    """Comments that hold a JSON object, by the line of the field they belong to."""
+    found: dict[int, Any] = {}
+    for number, line in enumerate(text.decode(errors="replace").split("\n")):
+        before, hash_sign, comment = line.partition("# {")
+        if hash_sign:
+            try:
+                value = json.loads("{" + comment)
+            except ValueError:
+                continue
+            found[number if before.strip() else number + 1] = value
+    return found
+
+
 class _Reader:
     """Reads one document."""
 
-    def __init__(self, loader: Any, dialect: Dialect, limits: Limits) -> None:
+    def __init__(self, loader: Any, dialect: Dialect, limits: Limits, comments: dict[int, Any]) -> None:
         self._loader = loader
         self._dialect: Dialect = dialect
         self._limits = limits
         self._anchors: dict[str, Any] = {}
-        self._sizes: dict[int, int] = {}
         self._expanded = 0
         self._path: list[str] = []
         self._depth = 0
         self._blank: set[Path] = set()
         self._written = False
+        self._comments = comments
+        self._schemas: dict[Path, Any] = {}
 
     def document(self) -> Document:
         value = self._node(self._loader.get_event())
-        return Document(value, frozenset(self._blank), self._written)
+        return Document(value, frozenset(self._blank), self._written, self._schemas)
 
     def _node(self, event: Any) -> Any:
         if isinstance(event, yaml.ScalarEvent):
@@ -141,6 +160,8 @@ class _Reader:
             if key in mapping and self._dialect == "resource":
                 raise YAMLError(f"{_at(event)}the key {key!r} is given twice")
             self._path.append(key)
+            if event.start_mark.line in self._comments:
+                self._schemas[tuple(self._path)] = self._comments[event.start_mark.line]
             mapping[key] = self._node(self._value_event(key))
             self._path.pop()
         for other in merged:
@@ -176,9 +197,8 @@ class _Reader:
             return str(value)
         if self._dialect == "kustomization" and value is not None:
             return event.value if not isinstance(value, bool) else str(value).lower()
-        raise YAMLError(
-            f"{_at(event)}the key {getattr(event, 'value', '')!r} is not a string; put quotes around it"
-        )
+        self._written = True
+        return WrittenKey(getattr(event, "value", text_of(value)))
 
     def _scalar(self, event: Any) -> Any:
         tag = event.tag

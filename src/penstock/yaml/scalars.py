@@ -11,6 +11,8 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal
 
+from penstock.yaml.errors import YAMLError
+
 Dialect = Literal["resource", "kustomization"]
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -57,6 +59,17 @@ class WrittenTime(str):
     text: str
 
 
+class WrittenKey(str):
+    """A key that was not written as a string: it can be matched, but not printed."""
+
+    __slots__ = ()
+
+
+def written_key(text: str) -> str:
+    """A key as kustomize writes a new one, without quotes: a number among them makes the object unprintable."""
+    return text if type(resolve(text, "resource")) is str else WrittenKey(text)
+
+
 def resolve(text: str, dialect: Dialect) -> Any:
     """The value of a plain scalar."""
     if text in NULLS:
@@ -99,7 +112,7 @@ def text_of(value: Any) -> str:
 def plain(value: Any) -> Any:
     """The value without its memory of how it was written: what JSON knows."""
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {_plain_key(key): plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, WrittenBool):
@@ -111,6 +124,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return _json_number(float(value))
     return value
+
+
+def _plain_key(key: str) -> str:
+    if type(key) is WrittenKey:
+        raise YAMLError(f"the key {key} is not a string; put quotes around it")
+    return key
 
 
 def format_float(value: float) -> str:
