@@ -2,8 +2,9 @@
 
     python tools/schema_table.py DEFINITIONS VERSION
 
-DEFINITIONS is the file `_definitions.json` of one version inside the package `kubernetes-validate`, which is a tool of
-this script only: the package weighs 100 MB, the table a few dozen kilobytes. Every field becomes a short code:
+DEFINITIONS is the file `_definitions.json` of one version inside the package `kubernetes-validate`, which is
+a tool of this script only: the package weighs 100 MB, the table a few dozen kilobytes. Every field becomes a
+short code:
 
     s i n b q      string, integer, number, boolean, integer or string
     o              an object of any shape
@@ -12,8 +13,6 @@ this script only: the package weighs 100 MB, the table a few dozen kilobytes. Ev
     name=X         behind a list: its strategic merge key; several with commas; `=` alone for a set of scalars
     #map #set #atomic   behind a list or map: how server-side apply treats it
 """
-
-from __future__ import annotations
 
 import json
 import sys

@@ -2,11 +2,10 @@
 
     python -m tests.kustomize.conformance DIR [NAME...]
 
-A case is a folder with `case.json` (root, flags, result), `input/` and `expected.yaml`. With names, the differences of
-those cases are shown. The exit code is 0 when every case agrees, and enough of them byte for byte.
+A case is a folder with `case.json` (root, flags, result), `input/` and `expected.yaml`. With names, the
+differences of those cases are shown. The exit code is 0 when every case agrees, and enough of them byte for
+byte.
 """
-
-from __future__ import annotations
 
 import argparse
 import difflib
@@ -78,7 +77,7 @@ def run(folder: Path) -> Outcome:
 
 
 def options(flags: list[str]) -> Options:
-    given = dict(flag.lstrip("-").partition("=")[::2] for flag in flags)
+    given = {name: value for name, _, value in (flag.lstrip("-").partition("=") for flag in flags)}
     reorder: Any = given.get("reorder", "unspecified")
     return Options(
         reorder=reorder,

@@ -1,7 +1,8 @@
 """A complete `kustomize build` in Python, usable on its own.
 
-`build` takes a directory, on disk or in memory, and returns plain objects; `build_result` also says where each of them
-comes from. Everything runs in this process: no plugin, container or command is ever started for a build.
+`build` takes a directory, on disk or in memory, and returns plain objects; `build_result` also says where
+each of them comes from. Everything runs in this process: no plugin, container or command is ever started for
+a build.
 """
 
 from penstock.kustomize.build import Built, Result, build, build_result

@@ -1,21 +1,20 @@
 """One kustomization and everything below it, as a collection of objects.
 
-The order is fixed: resources, generators, components, transformers, validators, variables. A base is accumulated on
-its own and then added; a component works on what its parent has so far.
+The order is fixed: resources, generators, components, transformers, validators, variables. A base is
+accumulated on its own and then added; a component works on what its parent has so far.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-
 from penstock.kustomize import (
     generators,
-    kustomization as kustomizations,
     manifests,
     plugins,
     transform,
     variables,
+)
+from penstock.kustomize import (
+    kustomization as kustomizations,
 )
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.config import EMPTY, TransformerConfig, default
@@ -37,7 +36,7 @@ class Accumulated:
     config: TransformerConfig = EMPTY
     variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
 
-    def join(self, other: Accumulated) -> None:
+    def join(self, other: "Accumulated") -> None:
         """Add what a base comes to."""
         self.collection.extend(other.collection)
         self.config = self.config.merged(other.config)

@@ -1,10 +1,8 @@
 """Annotations that steer the build or are its own notes.
 
-kustomize keeps its notes (earlier names, prefixes, generator behaviour) as annotations on the objects; we keep them
-beside the objects. What arrives as such an annotation is honoured, and none of them is printed.
+kustomize keeps its notes (earlier names, prefixes, generator behaviour) as annotations on the objects; we
+keep them beside the objects. What arrives as such an annotation is honoured, and none of them is printed.
 """
-
-from __future__ import annotations
 
 from penstock.kustomize.ids import Previous
 from penstock.kustomize.origin import ORIGIN, TRANSFORMATIONS
@@ -17,10 +15,23 @@ _NOTES = frozenset(
     [
         *(
             _OURS + name
-            for name in (
-                "previousKinds previousNames prefixes suffixes previousNamespaces allowNameChange allowKindChange refBy "
-                "generatorBehavior needsHashSuffix path index seqindent annotations-migration-resource-id helm-generated"
-            ).split()
+            for name in [
+                "previousKinds",
+                "previousNames",
+                "prefixes",
+                "suffixes",
+                "previousNamespaces",
+                "allowNameChange",
+                "allowKindChange",
+                "refBy",
+                "generatorBehavior",
+                "needsHashSuffix",
+                "path",
+                "index",
+                "seqindent",
+                "annotations-migration-resource-id",
+                "helm-generated",
+            ]
         ),
         "internal.config.kubernetes.io/id",
         "config.kubernetes.io/path",

@@ -1,11 +1,10 @@
 """From a directory to its objects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from os import fspath, path
-from typing import TYPE_CHECKING, Any
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
 
 from penstock.kustomize import annotations, labels, names, order, references, tracking, variables
 from penstock.kustomize.accumulate import Accumulated, accumulate, choose_schema, read
@@ -18,9 +17,6 @@ from penstock.kustomize.origin import Origin
 from penstock.kustomize.resource import Resource
 from penstock.paths import DiskTree, FileError, MemoryTree, Tree
 from penstock.yaml import YAMLError, dump_all, plain
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 Object = dict[str, Any]
 DEFAULT = Options()
@@ -67,7 +63,7 @@ def build_result(
 ) -> Result:
     """The same, with the origin of every object and the warnings of the build."""
     tree: Tree = DiskTree() if files is None else MemoryTree(files)
-    directory = fspath(root) if files is not None else path.abspath(root)
+    directory = fspath(root) if files is not None else str(Path(root).absolute())
     context = Context(options)
     try:
         loader = Loader(tree.directory(directory), tree, options.restrict)

@@ -1,7 +1,5 @@
 """The objects of a build in their order, found by identity without searching."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from penstock.kustomize.errors import ResourceError
@@ -12,8 +10,8 @@ from penstock.kustomize.resource import Resource
 class Collection:
     """Objects in the order in which they were added.
 
-    Identities are indexed when they are first asked for. Whoever changes a name, namespace or type says so with
-    `changed`, and the next question pays for a new index: the cost of a build stays linear.
+    Identities are indexed when they are first asked for. Whoever changes a name, namespace or type says so
+    with `changed`, and the next question pays for a new index: the cost of a build stays linear.
     """
 
     def __init__(self, resources: Iterable[Resource] = ()) -> None:

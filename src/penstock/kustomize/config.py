@@ -3,8 +3,6 @@
 What a base configures holds for the overlays above it too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -33,9 +31,9 @@ class TransformerConfig:
     images: FieldSpecs = ()
     replicas: FieldSpecs = ()
     name_references: NameReferences = ()
-    parts: frozenset[TransformerConfig] = frozenset()  # what it was merged from
+    parts: "frozenset[TransformerConfig]" = frozenset()  # what it was merged from
 
-    def merged(self, other: TransformerConfig) -> TransformerConfig:
+    def merged(self, other: "TransformerConfig") -> "TransformerConfig":
         """Both together; merging what is there already returns the same object."""
         if other is self or other is EMPTY:
             return self
@@ -82,8 +80,9 @@ def configured(
     *, specs: dict[str, Iterable[FieldSpec]], references: Iterable[tuple[Gvk, Iterable[FieldSpec]]]
 ) -> TransformerConfig:
     """A configuration of its own, to be merged."""
+    found: dict[str, Any] = {name: _sorted(tuple(more)) for name, more in specs.items()}
     return TransformerConfig(
-        **{name: _sorted(tuple(found)) for name, found in specs.items()},
+        **found,
         name_references=_merge_references((), references),
     )
 

@@ -1,6 +1,4 @@
-"""Transformer configurations: field specs from files, and from the extensions of OpenAPI definitions (`crds`)."""
-
-from __future__ import annotations
+"""Transformer configurations: field specs from files, and from OpenAPI extensions (`crds`)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What one build shares among its kustomizations: options, schema, limits, warnings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Copies of plain data, faster than the general `copy.deepcopy`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

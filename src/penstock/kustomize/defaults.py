@@ -1,10 +1,8 @@
 """The fields that kustomize's transformers change unless a configuration says otherwise.
 
-A line is a path and the kinds it holds for; `POD/` stands for the way to the pod spec of the kind. A kind may carry
-`@version`, `/group` and, when the field is made if missing, `+`; `*` is any kind.
+A line is a path and the kinds it holds for; `POD/` stands for the way to the pod spec of the kind. A kind may
+carry `@version`, `/group` and, when the field is made if missing, `+`; `*` is any kind.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 
@@ -32,7 +30,8 @@ spec/conversion/webhook/clientConfig/service/namespace CustomResourceDefinition/
 
 TEMPLATE_LABELS = """
 metadata/labels *+
-spec/template/metadata/labels ReplicationController@v1+ Deployment+ ReplicaSet+ DaemonSet+ StatefulSet/apps+ Job/batch+
+spec/template/metadata/labels ReplicationController@v1+ Deployment+ ReplicaSet+ DaemonSet+
+spec/template/metadata/labels StatefulSet/apps+ Job/batch+
 spec/volumeClaimTemplates[]/metadata/labels StatefulSet/apps+
 spec/jobTemplate/metadata/labels CronJob/batch+
 spec/jobTemplate/spec/template/metadata/labels CronJob/batch+
@@ -41,7 +40,8 @@ spec/jobTemplate/spec/template/metadata/labels CronJob/batch+
 LABELS = (
     """
 spec/selector Service@v1+ ReplicationController@v1+
-spec/selector/matchLabels Deployment+ ReplicaSet+ DaemonSet+ StatefulSet/apps+ Job/batch PodDisruptionBudget/policy
+spec/selector/matchLabels Deployment+ ReplicaSet+ DaemonSet+ StatefulSet/apps+
+spec/selector/matchLabels Job/batch PodDisruptionBudget/policy
 spec/jobTemplate/spec/selector/matchLabels CronJob/batch
 spec/podSelector/matchLabels NetworkPolicy/networking.k8s.io
 spec/ingress/from/podSelector/matchLabels NetworkPolicy/networking.k8s.io
@@ -58,7 +58,8 @@ POD/topologySpreadConstraints/labelSelector/matchLabels Deployment/apps Stateful
 
 ANNOTATIONS = """
 metadata/annotations *+
-spec/template/metadata/annotations ReplicationController@v1+ Deployment+ ReplicaSet+ DaemonSet+ StatefulSet+ Job/batch+
+spec/template/metadata/annotations ReplicationController@v1+ Deployment+ ReplicaSet+ DaemonSet+
+spec/template/metadata/annotations StatefulSet+ Job/batch+
 spec/jobTemplate/metadata/annotations CronJob/batch+
 spec/jobTemplate/spec/template/metadata/annotations CronJob/batch+
 """

@@ -2,11 +2,9 @@
 
     spec.containers.[name=web].ports.0.containerPort       metadata.annotations.[a.b/c]
 
-A part is a field, an index, `[field=value]` for the elements with that value, or `*` for all elements. A dot inside
-a name is escaped with a backslash or put in brackets.
+A part is a field, an index, `[field=value]` for the elements with that value, or `*` for all elements. A dot
+inside a name is escaped with a backslash or put in brackets.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -84,7 +82,7 @@ def _step(holder: Any, key: Any, part: str, following: str | None, create: Kind 
     if _number(part) is not None:
         yield from _index(value, part, following, create)
     elif _is_condition(part):
-        yield from _elements(value, part, following, create)
+        yield from _elements(value, part, create)
     elif part == "*":
         yield from ((value, index) for index in range(len(_list(value))))
     else:
@@ -113,7 +111,7 @@ def _index(value: Any, part: str, following: str | None, create: Kind | None) ->
     yield items, index
 
 
-def _elements(value: Any, part: str, following: str | None, create: Kind | None) -> Iterator[Spot]:
+def _elements(value: Any, part: str, create: Kind | None) -> Iterator[Spot]:
     items = _list(value)
     name, text = _condition(part)
     compiled = pattern(text)

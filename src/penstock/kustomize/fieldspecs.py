@@ -1,10 +1,8 @@
 """Field specs: which field of which kinds a transformer changes, and how such a field is found.
 
-A path is written with slashes (`\\/` for a slash inside a name). Lists on the way are entered without being named; a
-name that ends in `[]` says that the field is one.
+A path is written with slashes (`\\/` for a slash inside a name). Lists on the way are entered without being
+named; a name that ends in `[]` says that the field is one.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -69,7 +67,8 @@ def applicable(specs: FieldSpecs, gvk: Gvk) -> FieldSpecs:
 def visit(value: Any, spec: FieldSpec, setter: Setter, make: Callable[[], Any] | None = None) -> None:
     """Call `setter` for every place that the path leads to.
 
-    With `make`, a spec that says `create` fills in what is missing, and the last field with what `make` returns.
+    With `make`, a spec that says `create` fills in what is missing, and the last field with what `make`
+    returns.
     """
     try:
         _visit(value, split(spec.path), 0, setter, make if spec.create else None)

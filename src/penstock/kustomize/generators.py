@@ -1,7 +1,5 @@
 """Generated ConfigMaps and Secrets, and how they join what is there."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from typing import get_args

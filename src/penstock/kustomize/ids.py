@@ -1,7 +1,5 @@
 """What identifies an object: group, version, kind, name and namespace."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +14,7 @@ class Gvk(NamedTuple):
     version: str = ""
     kind: str = ""
 
-    def selected_by(self, selector: Gvk) -> bool:
+    def selected_by(self, selector: "Gvk") -> bool:
         """Whether every part that the selector names is equal."""
         return (
             (not selector.kind or selector.kind == self.kind)

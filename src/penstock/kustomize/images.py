@@ -1,7 +1,5 @@
 """The image transformer: new names, tags and digests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from penstock.kustomize import fieldspecs

@@ -3,8 +3,6 @@
 `replace` may set a field of a mapping that is not there, and list indexes may count from the end.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from penstock.kustomize.copying import deep_copy

@@ -1,7 +1,5 @@
 """The pairs that ConfigMaps and Secrets are generated from: env files, literals, files."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The kustomization file: its fields, their types, and what older spellings mean."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """Labels and annotations, put wherever the field specs say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

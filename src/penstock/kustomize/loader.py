@@ -1,20 +1,16 @@
 """How a kustomization reads what it names: files below it, directories beside it, nothing else.
 
-Directories may lie anywhere above the files' confinement, as `../base` does, but never contain the one that names
-them: that would be a cycle.
+Directories may lie anywhere above the files' confinement, as `../base` does, but never contain the one that
+names them: that would be a cycle.
 """
-
-from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.kustomize.errors import LoadError
 from penstock.paths import FileError, Tree, is_within
 
-Remote = Callable[[str], "tuple[str, str] | None"]
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -25,7 +21,7 @@ class Loader:
     root: str
     tree: Tree
     restrict: bool
-    parent: Loader | None = None
+    parent: "Loader | None" = None
     depth: int = 0
 
     def read(self, path: str) -> bytes:
@@ -39,7 +35,7 @@ class Loader:
         except FileError as error:
             raise LoadError(str(error)) from error
 
-    def enter(self, path: str) -> Loader:
+    def enter(self, path: str) -> "Loader":
         """The loader of a directory that the kustomization names."""
         if not path:
             raise LoadError("a base or component without a path")

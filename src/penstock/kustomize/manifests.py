@@ -1,10 +1,8 @@
 """Manifests into objects: files of YAML documents, lists of objects unfolded, each with its origin.
 
-Parsed files are remembered by their content, as JSON: reading the same bytes again costs a fraction of parsing them,
-and every build gets objects of its own.
+Parsed files are remembered by their content, as JSON: reading the same bytes again costs a fraction of
+parsing them, and every build gets objects of its own.
 """
-
-from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable

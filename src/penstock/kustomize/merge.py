@@ -8,24 +8,27 @@ The result is the one kustomize gives, to the order of list elements. A few of i
 - fields of the object that were left blank (`field:`) vanish; an explicit `null` stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from penstock.kustomize.elements import (
+    SCALARS,
+    append_all,
+    by_key,
+    find,
+    key_values,
+    put,
+    scalar_values,
+    unify,
+)
 from penstock.kustomize.errors import PatchError
+from penstock.kustomize.missing import MISSING
 from penstock.kustomize.resource import Blank
 from penstock.schema import Schema, Shape, shape_of
 from penstock.yaml import text_of
 from penstock.yaml.scalars import resolve
 
-
-class _Missing:
-    """No value at all, which is not the same as null."""
-
-
-MISSING = _Missing()
 _DIRECTIVE = "$patch"
 _Path = tuple[str, ...]
 
@@ -40,7 +43,8 @@ def merge(
 ) -> dict[str, Any] | None:
     """Lay `patch` over `value`, changing both; None when the patch deletes the object.
 
-    `blank` are the fields of the value that were left blank (None: every null), `schemas` those of single fields.
+    `blank` are the fields of the value that were left blank (None: every null), `schemas` those of single
+    fields.
     """
     merged = _Merge(schema, blank, schemas).walk(value, patch, None, ())
     return merged if isinstance(merged, dict) else None
@@ -77,7 +81,7 @@ class _Merge:
         return self._schema.shape(text_of(value["apiVersion"]), text_of(value["kind"]))
 
     def _nothing(self, value: Any, patch: Any, path: _Path) -> Any:
-        """Neither side has a value: an explicit null of the object survives if the patch does not speak of it."""
+        """Neither side has a value: an explicit null of the object survives if the patch is silent."""
         if patch is MISSING and value is None and self._blank is not None and path not in self._blank:
             return None
         return MISSING
@@ -128,13 +132,13 @@ class _Merge:
         if len(keys) == 1 and (regular := self._regular(target, patch, shape, path)) is not None:
             return regular
         if keys:
-            found = _key_values(keys, patch, target)
+            found = key_values(keys, patch, target)
         else:
-            keys, found = ("",), _scalars(patch, target)
+            keys, found = SCALARS, scalar_values(patch, target)
         if not found:
             return target
         if len(keys) > 1:
-            _unify(found)
+            unify(found)
         used = [at for at in range(len(keys)) if any(values[at] for values in found)] or list(
             range(len(keys))
         )
@@ -146,24 +150,24 @@ class _Merge:
             known = [(name, text) for name, text in zip(names, texts, strict=True) if text]
             known = known or list(zip(names, texts, strict=True))
             result = self.walk(
-                _find(target, known), MISSING if patch is None else _find(patch, known), element, path
+                find(target, known), MISSING if patch is None else find(patch, known), element, path
             )
             if result is MISSING or result is None or result == {}:
-                _put(target, None, names, texts)
+                put(target, None, names, texts)
                 continue
             if isinstance(result, dict):
                 for name, text in known:
                     if name not in result and text:
                         result[name] = resolve(text, "resource")
-            _put(merged, result, names, texts)
-        return _append_all(merged, target, names)
+            put(merged, result, names, texts)
+        return append_all(merged, target, names)
 
     def _regular(
         self, target: list[Any], patch: list[Any] | None, shape: Shape, path: _Path
     ) -> list[Any] | None:
         """The usual case, in one pass: every element has the key, and none has it twice."""
-        own = _by_key(target, shape.keys[0])
-        new = own if patch is target else _by_key(patch or [], shape.keys[0])
+        own = by_key(target, shape.keys[0])
+        new = own if patch is target else by_key(patch or [], shape.keys[0])
         if own is None or new is None:
             return None
         element = shape.element()
@@ -204,7 +208,7 @@ def _list_directive(patch: list[Any]) -> str:
             if len(item) > 1:
                 return "merge"
             directive = _checked(text_of(item[_DIRECTIVE]))
-            _put(patch, None, (_DIRECTIVE,), [directive])
+            put(patch, None, (_DIRECTIVE,), [directive])
             return directive
     return "merge"
 
@@ -213,114 +217,3 @@ def _checked(directive: str) -> str:
     if directive not in ("delete", "replace", "merge"):
         raise PatchError(f"unknown patch strategy '{directive}'; use delete, replace or merge")
     return directive
-
-
-def _key_values(keys: tuple[str, ...], patch: list[Any] | None, target: list[Any]) -> list[list[str]]:
-    """The key values of all elements, the patch's first, each once."""
-    seen: dict[tuple[str, ...], None] = {}
-    for items in (patch or (), target):
-        for item in items:
-            if isinstance(item, dict):
-                seen.setdefault(tuple(text_of(item.get(key)) for key in keys))
-            else:
-                seen.setdefault(("",) * len(keys))
-    return [list(values) for values in seen]
-
-
-def _by_key(items: list[Any], key: str) -> dict[str, Any] | None:
-    """The elements by key, None if one lacks it or repeats it."""
-    found: dict[str, Any] = {}
-    for item in items:
-        text = text_of(item.get(key)) if type(item) is dict else ""
-        if not text or text in found:
-            return None
-        found[text] = item
-    return found
-
-
-def _scalars(patch: list[Any] | None, target: list[Any]) -> list[list[str]]:
-    return [
-        [text] for text in dict.fromkeys(text_of(item) for items in (patch or (), target) for item in items)
-    ]
-
-
-def _unify(found: list[list[str]]) -> None:
-    """Let elements that share a key value, and contradict each other in none, count as one."""
-    for at in range(len(found)):
-        one = found[at]
-        for to in range(len(found)):
-            values = _united(one, found[to])
-            if values is not None:
-                found[at] = values
-                found[to] = values
-
-
-def _united(one: list[str], other: list[str]) -> list[str] | None:
-    common = False
-    united: list[str] = []
-    for left, right in zip(one, other, strict=True):
-        if left == right:
-            common = True
-        elif left and right:
-            return None
-        united.append(left or right)
-    return united if common else None
-
-
-def _find(items: list[Any], known: list[tuple[str, str]]) -> Any:
-    """The first element with these key values."""
-    if known[0][0] == "":
-        return next((item for item in items if text_of(item) == known[0][1]), MISSING)
-    for item in items:
-        if isinstance(item, dict) and all(
-            name in item and text_of(item[name]) == text for name, text in known
-        ):
-            return item
-    return MISSING
-
-
-def _matches(item: Any, names: tuple[str, ...], texts: list[str]) -> bool:
-    if names[0] == "":
-        return text_of(item) == texts[0]
-    if not isinstance(item, dict) or not texts:
-        return False
-    return all(
-        name in item and (not text or text_of(item[name]) == text)
-        for name, text in zip(names, texts, strict=False)
-    )
-
-
-def _put(items: list[Any], element: Any, names: tuple[str, ...], texts: list[str]) -> None:
-    """Replace what matches with the element, or add it; None removes what matches."""
-    result: list[Any] = []
-    placed = False
-    for item in items:
-        if item is None or item == {}:
-            continue
-        if not _matches(item, names, texts):
-            if texts:
-                result.append(item)
-        elif element is not None:
-            result.append(element)
-            placed = True
-    if element is not None and not placed:
-        result.append(element)
-    items[:] = result
-
-
-def _append_all(merged: list[Any], target: list[Any], names: tuple[str, ...]) -> list[Any]:
-    """Add the object's own elements behind the merged ones."""
-    for item in list(target):
-        if names[0] == "":
-            _put(merged, item, names, [text_of(item)])
-            continue
-        texts: list[str] = []
-        for name in names:
-            if not isinstance(item, dict) or name not in item:
-                merged.append(item)
-            else:
-                texts.append(text_of(item[name]))
-        if len(names) > 1:
-            _put(merged, None, names, texts)
-        _put(merged, item, names, texts)
-    return merged

@@ -1,7 +1,5 @@
 """Prefixes, suffixes and content hashes of names."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 
@@ -67,7 +65,7 @@ def add_hashes(collection: Collection) -> None:
 
 
 def content_hash(resource: Resource) -> str:
-    """Ten letters and digits from the content of a ConfigMap or Secret, without vowels that could make words."""
+    """Ten letters and digits from the content of a ConfigMap or Secret."""
     value = resource.object
     if resource.kind == "ConfigMap":
         content = _hashed_fields(value, ("data",), ("binaryData",))

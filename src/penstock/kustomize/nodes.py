@@ -1,7 +1,5 @@
 """YAML texts as values that remember their style, to be written again much as they were."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml
@@ -21,7 +19,7 @@ class Scalar(str):
     start: int
     end: int
 
-    def replaced(self, text: str) -> Scalar:
+    def replaced(self, text: str) -> "Scalar":
         """Another text in the same style; a plain string stays a string."""
         return scalar(text, self.style if self.style or not _changes_type(self, text) else '"')
 
@@ -83,7 +81,7 @@ def unwrap(value: Any) -> Any:
 
 
 def splice(text: str, old: list[Any], new: str) -> str | None:
-    """The text with the characters of some scalars exchanged; None if one of them is not a plain place in it."""
+    """The text with the characters of some scalars exchanged; None if one of them has no place in it."""
     spots = [
         one
         for one in old

@@ -1,7 +1,5 @@
 """The order of objects: by kind, so that what others need comes first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from penstock.kustomize.collection import Collection
@@ -9,10 +7,29 @@ from penstock.kustomize.errors import KustomizationError
 from penstock.kustomize.ids import Gvk
 from penstock.kustomize.resource import Resource
 
-FIRST = tuple(
-    """Namespace ResourceQuota StorageClass CustomResourceDefinition ServiceAccount PodSecurityPolicy Role ClusterRole
-    RoleBinding ClusterRoleBinding ConfigMap Secret Endpoints Service LimitRange PriorityClass PersistentVolume
-    PersistentVolumeClaim Deployment StatefulSet CronJob PodDisruptionBudget""".split()
+FIRST = (
+    "Namespace",
+    "ResourceQuota",
+    "StorageClass",
+    "CustomResourceDefinition",
+    "ServiceAccount",
+    "PodSecurityPolicy",
+    "Role",
+    "ClusterRole",
+    "RoleBinding",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "Secret",
+    "Endpoints",
+    "Service",
+    "LimitRange",
+    "PriorityClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Deployment",
+    "StatefulSet",
+    "CronJob",
+    "PodDisruptionBudget",
 )
 LAST = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 

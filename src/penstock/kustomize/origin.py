@@ -4,8 +4,6 @@ An origin is made once per file or configuration and shared by all objects it co
 reference an object.
 """
 
-from __future__ import annotations
-
 import posixpath
 from typing import NamedTuple
 
@@ -28,11 +26,11 @@ class Origin(NamedTuple):
     name: str = ""
     namespace: str = ""
 
-    def below(self, path: str) -> Origin:
+    def below(self, path: str) -> "Origin":
         """The origin of what a kustomization at this origin names with a local path."""
         return self._replace(path=posixpath.normpath(posixpath.join(self.path, path)))
 
-    def configuration(self, file: str, kind: str) -> Origin:
+    def configuration(self, file: str, kind: str) -> "Origin":
         """The origin of what a field of the kustomization file at this origin makes or changes."""
         return Origin(
             repo=self.repo,

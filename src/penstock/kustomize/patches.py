@@ -1,7 +1,5 @@
 """Patches: strategic merges and JSON patches, with and without a target."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +16,7 @@ from penstock.kustomize.selectors import select
 from penstock.schema import Schema
 from penstock.yaml import YAMLError, config, plain, text_of
 
+_NOTHING = PatchOptions()
 _SHOWN = 80  # characters of an inline patch in messages
 
 
@@ -28,7 +27,7 @@ class Strategic:
     resource: Resource
     source: str
     schema: Schema
-    options: PatchOptions = PatchOptions()
+    options: PatchOptions
 
 
 def patch(collection: Collection, entry: Patch, place: Place) -> None:
@@ -40,7 +39,7 @@ def patch(collection: Collection, entry: Patch, place: Place) -> None:
             raise PatchError(f"the JSON patch {source} needs a target")
         json_patch(collection, operations, entry.target, source, always=True)
         return
-    options = entry.options or PatchOptions()
+    options = entry.options or _NOTHING
     strategic = [Strategic(one, source, place.schema, options) for one in found]
     if entry.target is None:
         for one in strategic:
@@ -64,7 +63,7 @@ def strategic_merge(collection: Collection, text: str, place: Place) -> None:
         except YAMLError as error:
             raise PatchError(f"{source}: {error}") from error
     for one in found:
-        strategic = Strategic(_normal(one), source, place.schema)
+        strategic = Strategic(_normal(one), source, place.schema, _NOTHING)
         _merge_into(collection, _owner(collection, strategic), strategic)
     collection.drop_empty()
 
@@ -159,7 +158,7 @@ def _merge_into_selected(collection: Collection, target: Selector, one: Strategi
     if not selected:
         return
     template = _normal(one.resource)
-    seen: set[Id] = set()
+    seen = set[Id]()
     for resource in collection:
         if resource.id in selected:
             value = {**deep_copy(template.object), "apiVersion": resource.gvk.api_version}
@@ -174,7 +173,7 @@ def _merge_into_selected(collection: Collection, target: Selector, one: Strategi
 
 
 def _normal(one: Resource) -> Resource:
-    """The patch as kustomize copies it: labels and annotations are strings, also those that should go away."""
+    """The patch as kustomize copies it: labels and annotations are strings, also those set to null."""
     metadata: dict[str, Any] = one.metadata()
     for field in ("labels", "annotations"):
         if field in metadata:

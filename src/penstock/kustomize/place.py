@@ -1,7 +1,5 @@
 """Where a kustomization lies: what it may read, and how its files are called in messages."""
 
-from __future__ import annotations
-
 import posixpath
 from dataclasses import dataclass
 

@@ -1,9 +1,8 @@
 """Built-in generators and transformers that are configured by an object of their own.
 
-Such an object has the API version `builtin`. Anything else would be a program to run, which a build never does.
+Such an object has the API version `builtin`. Anything else would be a program to run, which a build never
+does.
 """
-
-from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
@@ -163,7 +162,7 @@ def _iam_policy(resource: Resource, place: Place) -> Resource:
     return Resource({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}, place.schema)
 
 
-def _namespace(settings: _Config, place: Place, collection: Collection) -> None:
+def _namespace(settings: _Config, _place: Place, collection: Collection) -> None:
     namespaces.put(
         collection,
         settings.metadata.namespace,

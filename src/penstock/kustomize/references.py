@@ -1,12 +1,10 @@
 """Name references: when an object got a new name, those who mention it follow.
 
-Candidates are looked up by the names they had before, so the cost grows with the number of references, not with the
-product of referrers and objects.
+Candidates are looked up by the names they had before, so the cost grows with the number of references, not
+with the product of referrers and objects.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +27,7 @@ def update(collection: Collection, references: NameReferences) -> None:
         return
     for resource in collection:
         original = resource.original
-        trie = _trie(references, Gvk(original.group, original.version, original.kind), resource.gvk)
+        trie = _trie(references, Gvk(original.group, original.version, original.kind))
         if trie is None:
             continue
         found = sorted(_hits(resource, trie), key=lambda hit: hit[0])
@@ -38,7 +36,7 @@ def update(collection: Collection, references: NameReferences) -> None:
 
 
 @lru_cache(maxsize=2048)
-def _trie(references: NameReferences, original: Gvk, current: Gvk) -> Trie | None:
+def _trie(references: NameReferences, original: Gvk) -> Trie | None:
     """All fields of a type in which names may stand, to be found in one walk."""
     root: Trie = {}
     number = 0
@@ -87,7 +85,7 @@ class _Candidates:
         self._namespaces: tuple[dict[str, list[Resource]], dict[str, list[Resource]]] | None = None
 
     def in_namespace(self, namespace: str, visible: Callable[[Resource], bool]) -> Callable[[Resource], bool]:
-        """Whether an object counts for a reference with that namespace: the original one, else the current one."""
+        """Whether an object counts for a reference with a namespace: the original, else the current one."""
         original, current = self._grouped()
         if any(visible(resource) for resource in original.get(namespace, ())):
             return lambda resource: resource.original.namespace == namespace

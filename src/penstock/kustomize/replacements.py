@@ -1,7 +1,5 @@
 """Replacements: a value of one object, or a given text, written into fields of others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

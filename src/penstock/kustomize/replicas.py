@@ -1,7 +1,5 @@
 """The replica count transformer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from penstock.kustomize import fieldspecs

@@ -1,7 +1,5 @@
 """An object on its way through the build, and what the build has to remember about it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -14,6 +12,7 @@ from penstock.yaml.scalars import written_key
 Object = dict[str, Any]
 Behavior = Literal["unspecified", "create", "replace", "merge"]
 Blank = frozenset[tuple[str, ...]]
+Schemas = Mapping[tuple[str, ...], Any]
 
 
 class Resource:
@@ -26,9 +25,9 @@ class Resource:
         "object",
         "origin",
         "prefixes",
-        "schemas",
         "previous",
         "schema",
+        "schemas",
         "suffixes",
         "touched",
         "variables",
@@ -47,7 +46,7 @@ class Resource:
         self.schema = schema  # knows which kinds live outside namespaces
         self.origin = origin
         self.blank = blank  # fields left blank rather than null; None: every null is one
-        self.schemas: Mapping[tuple[str, ...], Any] = {}  # OpenAPI schemas of fields, from comments
+        self.schemas: Schemas = {}  # OpenAPI schemas of fields, from comments
         self.written = False  # whether some value remembers its text
         self.previous: list[Previous] = []
         self.prefixes: list[str] = []
@@ -149,7 +148,7 @@ class Resource:
             metadata.pop(field, None)
 
     def keyed(self, texts: dict[str, str]) -> dict[str, str]:
-        """A mapping as kustomize writes a new one; a key that looks like a number makes the object unprintable."""
+        """A mapping as kustomize writes a new one; a key like a number makes the object unprintable."""
         doubtful = [key for key in texts if key[:1] in "+-.0123456789~nNtTfF" and written_key(key) is not key]
         if not doubtful:
             return texts

@@ -3,8 +3,6 @@
 Patterns are RE2: they take time in proportion to the text, whatever the pattern.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -23,7 +21,7 @@ _LITERAL = re.compile(r"[A-Za-z0-9_-]*\Z")
 @lru_cache(maxsize=1024)
 def pattern(text: str) -> Any:
     """A compiled expression that may match anywhere."""
-    import re2  # noqa: PLC0415  -- most builds have no pattern that needs it
+    import re2
 
     try:
         options = re2.Options()

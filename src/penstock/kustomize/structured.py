@@ -1,10 +1,8 @@
 """Replacements inside texts that are themselves YAML or JSON, such as the files in a ConfigMap.
 
-JSON comes out sorted, on one line or indented by two as it was before. YAML keeps its order and style; where it has
-comments, only the characters of the changed value are exchanged.
+JSON comes out sorted, on one line or indented by two as it was before. YAML keeps its order and style; where
+it has comments, only the characters of the changed value are exchanged.
 """
-
-from __future__ import annotations
 
 import json
 from typing import Any

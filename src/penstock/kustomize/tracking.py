@@ -1,7 +1,5 @@
 """Origins and transformations, as annotations of the result."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from penstock.kustomize.collection import Collection

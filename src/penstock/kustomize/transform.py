@@ -1,7 +1,5 @@
 """The transformers of a kustomization, in the order that kustomize runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from penstock.kustomize import fieldspecs, images, labels, names, namespaces, patches, replacements, replicas
@@ -9,8 +7,8 @@ from penstock.kustomize.collection import Collection
 from penstock.kustomize.config import TransformerConfig
 from penstock.kustomize.fieldspecs import FieldSpecs
 from penstock.kustomize.kustomization import Kustomization, Label, Patch
-from penstock.kustomize.tracking import note
 from penstock.kustomize.place import Place
+from penstock.kustomize.tracking import note
 
 
 def run(

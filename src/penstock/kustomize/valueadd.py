@@ -1,7 +1,5 @@
 """The value-add transformer: a text set at, or put into the file path at, a field."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

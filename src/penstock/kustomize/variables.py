@@ -1,7 +1,5 @@
 """Variables: `$(NAME)` in well-known fields, replaced by a field of some object."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -121,8 +119,8 @@ def _setter(values: dict[str, Any], used: set[str]) -> fieldspecs.Setter:
 def expand(text: str, values: dict[str, Any], used: set[str]) -> Any:
     """The text with its variables replaced.
 
-    A text that is nothing but one variable takes over the type of its value. `$$` is a dollar sign; an unknown variable
-    stays.
+    A text that is nothing but one variable takes over the type of its value. `$$` is a dollar sign; an
+    unknown variable stays.
     """
     if "$" not in text:
         return text

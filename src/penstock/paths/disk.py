@@ -1,10 +1,8 @@
 """A tree on disk.
 
-Checking a name first and opening it afterwards would leave a gap in which somebody can put a link in its place. So the
-file is opened first, and then it is the open file that has to be one that lies inside.
+Checking a name first and opening it afterwards would leave a gap in which somebody can put a link in its
+place. So the file is opened first, and then it is the open file that has to be one that lies inside.
 """
-
-from __future__ import annotations
 
 import os
 import stat
@@ -62,7 +60,7 @@ class DiskTree:
             raise EscapeError(f"'{path}' is not in or below '{within}'")
         # The directories above may have been swapped for links since they were resolved.
         try:
-            real = os.readlink(f"/proc/self/fd/{handle}")
+            real = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115
         except OSError:
             real = os.path.realpath(target)
         if real != target and not is_within(real, within):

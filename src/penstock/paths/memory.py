@@ -1,7 +1,5 @@
 """A tree in memory, for callers that have the files already."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Mapping
 

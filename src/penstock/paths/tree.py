@@ -1,7 +1,5 @@
 """What a reader of a tree can ask for. Paths are absolute and use `/`."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 

@@ -1,7 +1,5 @@
 """Shapes from an OpenAPI document that the user provides, in place of the built-in table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 Kinds that came later are missing on purpose: kustomize gives them a namespace, and so do we.
 """
 
-from __future__ import annotations
-
 _CLUSTER = """
 admissionregistration.k8s.io/v1,v1beta1 MutatingWebhookConfiguration ValidatingWebhookConfiguration
 apiextensions.k8s.io/v1,v1beta1 CustomResourceDefinition

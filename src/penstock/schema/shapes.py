@@ -1,7 +1,5 @@
 """The shape of a value: what a merge needs to know when it meets it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -32,7 +30,7 @@ class Shape:
         self._element = element
         self._found: dict[str, Shape | None] = {}
 
-    def field(self, name: str) -> Shape | None:
+    def field(self, name: str) -> "Shape | None":
         """The shape of a field; None when nothing is known about it."""
         if name in self._found:
             return self._found[name]
@@ -40,7 +38,7 @@ class Shape:
         shape = self._found[name] = finder() if finder else None
         return shape
 
-    def element(self) -> Shape | None:
+    def element(self) -> "Shape | None":
         """The shape of a list's elements."""
         return self._element() if self._element else None
 
@@ -59,5 +57,5 @@ class Schema:
         return finder() if finder else None
 
     def is_cluster_scoped(self, api_version: str, kind: str) -> bool:
-        """Whether the type certainly lives outside namespaces; an unknown type is taken for a namespaced one."""
+        """Whether the type certainly lives outside namespaces; an unknown type does not."""
         return self.namespaced.get((api_version, kind)) is False

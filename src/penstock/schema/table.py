@@ -1,7 +1,5 @@
 """The generated table of built-in types. Codes are explained in `tools/schema_table.py`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path

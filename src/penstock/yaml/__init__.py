@@ -1,7 +1,7 @@
 """The one door for YAML: texts come in as plain Python values, objects go out as kustomize prints them.
 
-In: `documents` reads a file of manifests, `mapping` one configuration file. Both are bounded in size, depth and
-aliases, refuse duplicate keys, and know two dialects (see `scalars`). Out: `dump` and `dump_all`.
+In: `documents` reads a file of manifests, `mapping` one configuration file. Both are bounded in size, depth
+and aliases, refuse duplicate keys, and know two dialects (see `scalars`). Out: `dump` and `dump_all`.
 """
 
 from penstock.yaml.careful import Document, Limits

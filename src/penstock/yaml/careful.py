@@ -3,8 +3,6 @@
 It defines what a text means. The quick way (`quick.py`) is only taken for texts on which both agree.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json
@@ -34,9 +32,9 @@ class Limits:
 class Document:
     """A parsed document, and what its values do not tell.
 
-    `blank` are the fields left blank (`a:`) rather than set to `null`, which a strategic merge drops; None: every null.
-    `written` says that some value remembers its text (see `scalars`).
-    `schemas` are OpenAPI schemas that stand as comments behind or above a field.
+    `blank` are the fields left blank (`a:`) rather than set to `null`, which a strategic merge drops; None:
+    every null. `written` says that some value remembers its text (see `scalars`). `schemas` are OpenAPI
+    schemas that stand as comments behind or above a field.
     """
 
     value: Any
@@ -160,9 +158,9 @@ class _Reader:
             if key in mapping and self._dialect == "resource":
                 raise YAMLError(f"{_at(event)}the key {key!r} is given twice")
             self._path.append(key)
-            if event.start_mark.line in self._comments:
-                self._schemas[tuple(self._path)] = self._comments[event.start_mark.line]
-            mapping[key] = self._node(self._value_event(key))
+            if (schema := self._comments.get(_line(event))) is not None:
+                self._schemas[tuple(self._path)] = schema
+            mapping[key] = self._node(self._value_event())
             self._path.pop()
         for other in merged:
             for key, item in other.items():
@@ -171,7 +169,7 @@ class _Reader:
             self._anchors[start.anchor] = mapping
         return mapping
 
-    def _value_event(self, key: str) -> Any:
+    def _value_event(self) -> Any:
         event = self._loader.get_event()
         if isinstance(event, yaml.ScalarEvent) and not event.value and event.implicit[0] and not event.tag:
             self._blank.add(tuple(self._path))
@@ -196,7 +194,7 @@ class _Reader:
         if isinstance(value, str):
             return str(value)
         if self._dialect == "kustomization" and value is not None:
-            return event.value if not isinstance(value, bool) else str(value).lower()
+            return text_of(value)
         self._written = True
         return WrittenKey(getattr(event, "value", text_of(value)))
 
@@ -241,4 +239,8 @@ _TAGGED: dict[str, type | tuple[type, ...]] = {
 
 
 def _at(event: Any) -> str:
-    return f"line {event.start_mark.line + 1}: " if event.start_mark else ""
+    return f"line {_line(event) + 1}: " if event.start_mark else ""
+
+
+def _line(event: Any) -> int:
+    return event.start_mark.line if event.start_mark else -1

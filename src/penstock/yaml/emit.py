@@ -1,12 +1,11 @@
 """Objects as text, byte for byte as kustomize prints them.
 
-The shape is that of a YAML 1.1 emitter with a width of 80: keys in natural order, sequences not indented under
-their key, strings plain when any reader would take them for strings, text of several lines as `|`.
+The shape is that of a YAML 1.1 emitter with a width of 80: keys in natural order, sequences not indented
+under their key, strings plain when any reader would take them for strings, text of several lines as `|`.
 
-Most strings of a build repeat (image names, labels, field names), so how a short one is written is remembered.
+Most strings of a build repeat (image names, labels, field names), so how a short one is written is
+remembered.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
@@ -23,8 +22,8 @@ _MANY = 20_000
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*(?::[A-Za-z0-9_./-]+)*\Z")
 _BREAKS = "\n\r\x85\u2028\u2029"
 _ESCAPES = {
-    "\0": "0", "\x07": "a", "\x08": "b", "\t": "t", "\n": "n", "\x0b": "v", "\x0c": "f", "\r": "r", "\x1b": "e",
-    '"': '"', "\\": "\\", "\x85": "N", "\xa0": "_", "\u2028": "L", "\u2029": "P",
+    "\0": "0", "\x07": "a", "\x08": "b", "\t": "t", "\n": "n", "\x0b": "v", "\x0c": "f", "\r": "r",
+    "\x1b": "e", '"': '"', "\\": "\\", "\x85": "N", "\xa0": "_", "\u2028": "L", "\u2029": "P",
 }  # fmt: skip
 _UNPRINTABLE = re.compile("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 _INDICATOR = re.compile(r"""[#,\[\]{}&*!|>'"%@`]|[?:-](?:[ \t]|\Z)|---|\.\.\.""")
@@ -143,10 +142,7 @@ def _string(text: str, pad: str, column: int) -> str:
 
 def _inline(text: str) -> str:
     """The string on one line, however long."""
-    if _PLAIN.match(text) and is_string(text):
-        written = text
-    else:
-        written = _quoted(text)
+    written = text if _PLAIN.match(text) and is_string(text) else _quoted(text)
     if len(text) <= _REMEMBERED:
         if len(_known) >= _MANY:
             _known.clear()
@@ -189,7 +185,7 @@ def _block(text: str, pad: str) -> str:
 
 
 def _folded(text: str, pad: str, column: int) -> str:
-    return _fold(text, pad, column, lambda at: True)
+    return _fold(text, pad, column, lambda _: True)
 
 
 def _single_quoted(text: str, pad: str, column: int) -> str:

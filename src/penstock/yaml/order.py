@@ -3,8 +3,6 @@
 "9" < "09" < "10"      a.9 < a.10      a-b < a1 < aB < ab
 """
 
-from __future__ import annotations
-
 from functools import cmp_to_key
 from typing import Any
 

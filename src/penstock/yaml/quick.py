@@ -1,16 +1,15 @@
 """The quick way in: a Rust parser, for the plain texts that nearly all manifests are.
 
-A text goes this way only if nothing in it could be read in two ways: no anchors, tags, tabs or control characters,
-no `null`, no number written in an unusual form, no date, no key that is not a string. What is left means the same to
-every YAML reader, and every null in it is a blank field. `tests/yaml` compares both ways on the same texts.
+A text goes this way only if nothing in it could be read in two ways: no anchors, tags, tabs or control
+characters, no `null`, no number written in an unusual form, no date, no key that is not a string. What is
+left means the same to every YAML reader, and every null in it is a blank field. `tests/yaml` compares both
+ways on the same texts.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
 import re2
-from yaml_rs._yaml_rs import _loads
+import yaml_rs
 
 # RE2 on bytes: the check costs a tenth of the parse.
 _START = rb"""(?:^|[\s\[{,]|["']:)"""
@@ -44,6 +43,6 @@ def parse(text: bytes) -> Any:
     if _guarded.search(text):
         raise LookupError
     try:
-        return _loads(text.decode(), parse_datetime=False, alias_limits=None, duplicate_key_policy="error")
+        return yaml_rs.loads(text.decode(), parse_datetime=False)
     except ValueError as error:
         raise LookupError from error

@@ -1,7 +1,5 @@
 """Texts in: choose the way, keep the limits."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,11 +1,9 @@
 """What a plain scalar means: the rules of the two YAML dialects that kustomize reads.
 
 Resources follow YAML 1.2 with the integers of 1.1 (`0777` is octal, `yes` is a string); kustomization files
-follow 1.1 (`yes` and `y` are booleans). A number that is written in an unusual way keeps its text: an annotation
-`version: 1.10` must come out as "1.10", although the value is the number 1.1.
+follow 1.1 (`yes` and `y` are booleans). A number that is written in an unusual way keeps its text: an
+annotation `version: 1.10` must come out as "1.10", although the value is the number 1.1.
 """
-
-from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -31,7 +29,8 @@ _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _TIME = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
-    r"(?:(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,](\d+))?(Z|[-+]\d\d:\d\d))|(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,](\d+))?))?\Z"
+    r"(?:(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,](\d+))?(Z|[-+]\d\d:\d\d))"
+    r"|(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,](\d+))?))?\Z"
 )
 _LONGEST_NUMBER = 400  # more digits than any float has; conversion cost grows with the square
 
@@ -66,7 +65,7 @@ class WrittenKey(str):
 
 
 def written_key(text: str) -> str:
-    """A key as kustomize writes a new one, without quotes: a number among them makes the object unprintable."""
+    """A key as kustomize writes a new one, without quotes: a number makes the object unprintable."""
     return text if type(resolve(text, "resource")) is str else WrittenKey(text)
 
 
@@ -94,10 +93,10 @@ def is_string(text: str) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """The text that stood in the file, or that would stand there, for a scalar; empty for null and collections."""
+    """The text that stands for a scalar in the file; empty for null and collections."""
     kind = type(value)
     if kind is str:
-        return value
+        return str(value)
     if kind is bool:
         return "true" if value else "false"
     if kind is int:
