@@ -1,7 +1,7 @@
 """The elements of keyed lists: found, unified and joined as kustomize does it.
 
-Elements are compared by the texts of their keys. A list of scalars has one key, the empty name, and its elements are
-their own keys.
+Elements are compared by the texts of their keys. A list of scalars has one key, the empty name, and its
+elements are their own keys.
 """
 
 from typing import Any
