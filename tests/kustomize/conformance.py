@@ -43,9 +43,7 @@ def main(arguments: list[str]) -> int:
     outcomes = [run(case) for case in cases]
     for outcome in outcomes:
         if not outcome.agrees or (chosen.names and not outcome.same_bytes):
-            sys.stdout.write(
-                f"{'differs' if not outcome.agrees else 'bytes'}: {outcome.name}\n{outcome.detail}\n"
-            )
+            sys.stdout.write(f"{'differs' if not outcome.agrees else 'bytes'}: {outcome.name}\n{outcome.detail}\n")
         elif not outcome.same_bytes:
             sys.stdout.write(f"bytes:   {outcome.name}\n")
     return summary(outcomes)

@@ -143,9 +143,7 @@ def _base(path: str, place: Place, into: Accumulated, unreadable: LoadError) -> 
     base, base_place = read(loader, place.origin.below(path), place.context)
     choose_schema(base, base_place, root=False)
     if base.is_component:
-        raise KustomizationError(
-            f"{base_place.file} is a Component; list it under `components` of {place.file}"
-        )
+        raise KustomizationError(f"{base_place.file} is a Component; list it under `components` of {place.file}")
     result = accumulate(base, base_place, Accumulated())
     try:
         into.join(result)
@@ -161,7 +159,5 @@ def _component(path: str, place: Place, into: Accumulated) -> None:
     component, component_place = read(loader, place.origin.below(path), place.context)
     choose_schema(component, component_place, root=False)
     if not component.is_component:
-        raise KustomizationError(
-            f"{component_place.file} is no Component; list it under `resources` of {place.file}"
-        )
+        raise KustomizationError(f"{component_place.file} is no Component; list it under `resources` of {place.file}")
     accumulate(component, component_place, into)

@@ -84,12 +84,8 @@ def _text(resource: Resource, key: str, value: object) -> str:
 
 
 def _take(resource: Resource, values: dict[str, str]) -> None:
-    texts = {
-        key.removeprefix(_OURS): text_of(value) for key, value in values.items() if key.startswith(_OURS)
-    }
-    names, namespaces, kinds = (
-        _listed(texts.get(f"previous{part}")) for part in ("Names", "Namespaces", "Kinds")
-    )
+    texts = {key.removeprefix(_OURS): text_of(value) for key, value in values.items() if key.startswith(_OURS)}
+    names, namespaces, kinds = (_listed(texts.get(f"previous{part}")) for part in ("Names", "Namespaces", "Kinds"))
     resource.previous = [Previous(*parts) for parts in zip(namespaces, names, kinds, strict=False)]
     resource.prefixes = _listed(texts.get("prefixes"))
     resource.suffixes = _listed(texts.get("suffixes"))

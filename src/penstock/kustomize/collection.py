@@ -35,9 +35,7 @@ class Collection:
         identity = resource.id
         if identity in current:
             where = f" (from '{resource.origin.path}')" if resource.origin and resource.origin.path else ""
-            raise ResourceError(
-                f"the object {identity}{where} is already there; every object may be added once"
-            )
+            raise ResourceError(f"the object {identity}{where} is already there; every object may be added once")
         current.add(identity)
         self.resources.append(resource)
         self._any = None

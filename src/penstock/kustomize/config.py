@@ -59,8 +59,7 @@ def default() -> TransformerConfig:
     """What holds when nothing is configured."""
     parsed: Callable[[str], FieldSpecs] = lambda table: _sorted(defaults.parse(table))  # noqa: E731
     references = tuple(
-        (defaults.parse_type(target), defaults.parse(table))
-        for target, table in defaults.NAME_REFERENCES.items()
+        (defaults.parse_type(target), defaults.parse(table)) for target, table in defaults.NAME_REFERENCES.items()
     )
     return TransformerConfig(
         name_prefix=parsed(defaults.NAMES),
@@ -87,9 +86,7 @@ def configured(
     )
 
 
-def _merge_references(
-    known: NameReferences, more: Iterable[tuple[Gvk, Iterable[FieldSpec]]]
-) -> NameReferences:
+def _merge_references(known: NameReferences, more: Iterable[tuple[Gvk, Iterable[FieldSpec]]]) -> NameReferences:
     result = dict(known)
     for target, specs in more:
         result[target] = fieldspecs.merge(result.get(target, ()), specs)

@@ -66,13 +66,10 @@ def _read(path: str, place: Place) -> Any:
 
 def _from_file(file: _File) -> TransformerConfig:
     names = [name for name in _File.__struct_fields__ if name not in ("name_reference", "var_reference")]
-    specs: dict[str, Iterable[FieldSpec]] = {
-        name: [one.spec for one in getattr(file, name)] for name in names
-    }
+    specs: dict[str, Iterable[FieldSpec]] = {name: [one.spec for one in getattr(file, name)] for name in names}
     specs["variables"] = [one.spec for one in file.var_reference]
     references = [
-        (Gvk(one.group, one.version, one.kind), [spec.spec for spec in one.field_specs])
-        for one in file.name_reference
+        (Gvk(one.group, one.version, one.kind), [spec.spec for spec in one.field_specs]) for one in file.name_reference
     ]
     return configured(specs=specs, references=references)
 

@@ -185,7 +185,5 @@ def _line(line: str) -> Iterator[FieldSpec]:
     path, *kinds = line.split(" ")
     for text in kinds:
         gvk = parse_type(text.removesuffix("+"))
-        full = (
-            path.replace("POD", _POD_SPECS.get(gvk.kind, _TEMPLATED), 1) if path.startswith("POD/") else path
-        )
+        full = path.replace("POD", _POD_SPECS.get(gvk.kind, _TEMPLATED), 1) if path.startswith("POD/") else path
         yield FieldSpec(full, gvk.group, gvk.version, gvk.kind, create=text.endswith("+"))

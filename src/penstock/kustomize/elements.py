@@ -36,9 +36,7 @@ def by_key(items: list[Any], key: str) -> dict[str, Any] | None:
 
 
 def scalar_values(patch: list[Any] | None, target: list[Any]) -> list[list[str]]:
-    return [
-        [text] for text in dict.fromkeys(text_of(item) for items in (patch or (), target) for item in items)
-    ]
+    return [[text] for text in dict.fromkeys(text_of(item) for items in (patch or (), target) for item in items)]
 
 
 def unify(found: list[list[str]]) -> None:
@@ -69,9 +67,7 @@ def find(items: list[Any], known: list[tuple[str, str]]) -> Any:
     if known[0][0] == "":
         return next((item for item in items if text_of(item) == known[0][1]), MISSING)
     for item in items:
-        if isinstance(item, dict) and all(
-            name in item and text_of(item[name]) == text for name, text in known
-        ):
+        if isinstance(item, dict) and all(name in item and text_of(item[name]) == text for name, text in known):
             return item
     return MISSING
 
@@ -82,8 +78,7 @@ def _matches(item: Any, names: tuple[str, ...], texts: list[str]) -> bool:
     if not isinstance(item, dict) or not texts:
         return False
     return all(
-        name in item and (not text or text_of(item[name]) == text)
-        for name, text in zip(names, texts, strict=False)
+        name in item and (not text or text_of(item[name]) == text) for name, text in zip(names, texts, strict=False)
     )
 
 

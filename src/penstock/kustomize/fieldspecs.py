@@ -76,9 +76,7 @@ def visit(value: Any, spec: FieldSpec, setter: Setter, make: Callable[[], Any] |
         raise FieldError(f"field '{spec.path}': {error}") from error
 
 
-def _visit(
-    value: Any, parts: tuple[str, ...], at: int, setter: Setter, make: Callable[[], Any] | None
-) -> None:
+def _visit(value: Any, parts: tuple[str, ...], at: int, setter: Setter, make: Callable[[], Any] | None) -> None:
     if value is None:
         return
     if type(value) is list:

@@ -50,9 +50,7 @@ def secret(arguments: SecretArguments, shared: GeneratorOptions | None, place: P
     """A Secret."""
     value = _base("Secret", arguments, place)
     value["type"] = arguments.type or "Opaque"
-    value["data"] = {
-        key: _encoded(content) for key, content in sorted(keyvalues.load(arguments, place).items())
-    }
+    value["data"] = {key: _encoded(content) for key, content in sorted(keyvalues.load(arguments, place).items())}
     return _resource(value, arguments, _options(arguments.options, shared), place)
 
 
@@ -61,9 +59,7 @@ def absorb(collection: Collection, generated: Resource) -> None:
     found = collection.ever(generated.id)
     if not found:
         if generated.behavior in ("merge", "replace"):
-            raise ResourceError(
-                f"there is no {generated.id} to {generated.behavior} the generated object with"
-            )
+            raise ResourceError(f"there is no {generated.id} to {generated.behavior} the generated object with")
         collection.append(generated)
         return
     if len(found) > 1:
@@ -120,9 +116,7 @@ def _options(own: GeneratorOptions | None, shared: GeneratorOptions | None) -> G
     )
 
 
-def _resource(
-    value: Object, arguments: GeneratorArguments, options: GeneratorOptions, place: Place
-) -> Resource:
+def _resource(value: Object, arguments: GeneratorArguments, options: GeneratorOptions, place: Place) -> Resource:
     for field, texts in (("labels", options.labels), ("annotations", options.annotations)):
         if texts:
             value["metadata"][field] = dict(texts)

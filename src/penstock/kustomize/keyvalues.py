@@ -15,9 +15,7 @@ def load(arguments: GeneratorArguments, place: Place) -> dict[str, bytes]:
     pairs: dict[str, bytes] = {}
     for key, value in _pairs(arguments, place):
         if key in pairs:
-            raise KustomizationError(
-                f"{place.file}: the generator '{arguments.name}' repeats the key '{key}'"
-            )
+            raise KustomizationError(f"{place.file}: the generator '{arguments.name}' repeats the key '{key}'")
         pairs[key] = value
     return pairs
 
@@ -60,7 +58,5 @@ def _file_source(source: str, place: Place) -> tuple[str, str]:
     if len(parts) == 1:
         return posixpath.basename(source), source
     if len(parts) > 2 or not all(parts):
-        raise KustomizationError(
-            f"{place.file}: the file source '{source}' should be written as key=path or path"
-        )
+        raise KustomizationError(f"{place.file}: the file source '{source}' should be written as key=path or path")
     return parts[0], parts[1]

@@ -247,11 +247,7 @@ def parse(text: bytes, file: str) -> Kustomization:
     except YAMLError as error:
         raise KustomizationError(f"{file}: {error}") from error
     kustomization = convert(value if value is not None else {}, Kustomization, file)
-    given = (
-        {key.lower() for key, item in value.items() if item not in _EMPTY}
-        if isinstance(value, dict)
-        else set()
-    )
+    given = {key.lower() for key, item in value.items() if item not in _EMPTY} if isinstance(value, dict) else set()
     if not given - {"apiversion", "kind"}:
         raise KustomizationError(f"{file} is empty; add at least one field, such as `resources`")
     _check_type(kustomization, file)
@@ -322,15 +318,8 @@ def _respelled(value: Any, kind: Any, *, lenient: bool) -> Any:
 
 def _struct(kind: Any) -> type[msgspec.Struct] | None:
     candidates = [kind, *getattr(kind, "__args__", ())]
-    return next(
-        (one for one in candidates if isinstance(one, type) and issubclass(one, msgspec.Struct)), None
-    )
+    return next((one for one in candidates if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
 
 
 def _sentence(error: msgspec.ValidationError) -> str:
-    return (
-        str(error)
-        .replace("Object contains unknown field", "unknown field")
-        .replace("`$.", "`")
-        .replace("`", "'")
-    )
+    return str(error).replace("Object contains unknown field", "unknown field").replace("`$.", "`").replace("`", "'")

@@ -29,9 +29,7 @@ class Loader:
         if _URL.match(path):
             raise LoadError(f"'{path}' is remote; remote files are not allowed here")
         try:
-            return self.tree.read(
-                posixpath.join(self.root, path), within=self.root if self.restrict else None
-            )
+            return self.tree.read(posixpath.join(self.root, path), within=self.root if self.restrict else None)
         except FileError as error:
             raise LoadError(str(error)) from error
 

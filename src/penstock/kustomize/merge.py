@@ -139,9 +139,7 @@ class _Merge:
             return target
         if len(keys) > 1:
             unify(found)
-        used = [at for at in range(len(keys)) if any(values[at] for values in found)] or list(
-            range(len(keys))
-        )
+        used = [at for at in range(len(keys)) if any(values[at] for values in found)] or list(range(len(keys)))
         names = tuple(keys[at] for at in used)
         element = shape.element()
         merged: list[Any] = []
@@ -149,9 +147,7 @@ class _Merge:
             texts = [values[at] for at in used]
             known = [(name, text) for name, text in zip(names, texts, strict=True) if text]
             known = known or list(zip(names, texts, strict=True))
-            result = self.walk(
-                find(target, known), MISSING if patch is None else find(patch, known), element, path
-            )
+            result = self.walk(find(target, known), MISSING if patch is None else find(patch, known), element, path)
             if result is MISSING or result is None or result == {}:
                 put(target, None, names, texts)
                 continue
@@ -162,9 +158,7 @@ class _Merge:
             put(merged, result, names, texts)
         return append_all(merged, target, names)
 
-    def _regular(
-        self, target: list[Any], patch: list[Any] | None, shape: Shape, path: _Path
-    ) -> list[Any] | None:
+    def _regular(self, target: list[Any], patch: list[Any] | None, shape: Shape, path: _Path) -> list[Any] | None:
         """The usual case, in one pass: every element has the key, and none has it twice."""
         own = by_key(target, shape.keys[0])
         new = own if patch is target else by_key(patch or [], shape.keys[0])
@@ -187,9 +181,7 @@ def _expect(kind: type | None, value: Any, patch: Any, path: _Path) -> None:
     for one in (value, patch):
         if one is None or one is MISSING:
             continue
-        if (kind is None and isinstance(one, (dict, list))) or (
-            kind is not None and not isinstance(one, kind)
-        ):
+        if (kind is None and isinstance(one, (dict, list))) or (kind is not None and not isinstance(one, kind)):
             wanted = "a scalar" if kind is None else "a mapping" if kind is dict else "a list"
             raise PatchError(
                 f"the patch and the object disagree at '{'.'.join(path)}': expected {wanted}, found {one!r}"

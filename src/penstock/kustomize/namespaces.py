@@ -27,9 +27,7 @@ def put(
     if not namespace:
         return
     if subjects not in SUBJECTS:
-        raise KustomizationError(
-            f"setRoleBindingSubjects must be one of {', '.join(SUBJECTS)}, not '{subjects}'"
-        )
+        raise KustomizationError(f"setRoleBindingSubjects must be one of {', '.join(SUBJECTS)}, not '{subjects}'")
     setter = _setter(namespace, unset_only=unset_only)
     count = Counter(resource.id for resource in collection)
     for resource in collection:

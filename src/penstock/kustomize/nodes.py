@@ -82,11 +82,7 @@ def unwrap(value: Any) -> Any:
 
 def splice(text: str, old: list[Any], new: str) -> str | None:
     """The text with the characters of some scalars exchanged; None if one of them has no place in it."""
-    spots = [
-        one
-        for one in old
-        if isinstance(one, Scalar) and one.style in (None, '"', "'") and one.end > one.start
-    ]
+    spots = [one for one in old if isinstance(one, Scalar) and one.style in (None, '"', "'") and one.end > one.start]
     if len(spots) != len(old):
         return None
     for one in sorted(spots, key=lambda spot: spot.start, reverse=True):
@@ -140,9 +136,5 @@ def _inline(value: Any) -> str:
         return "'" + value.replace("'", "''") + "'"
     if value.style == '"':
         text = dump(f" {value}").rstrip("\n")
-        return (
-            f'"{text[2:]}'
-            if text.startswith('"')
-            else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        )
+        return f'"{text[2:]}' if text.startswith('"') else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return str(value)

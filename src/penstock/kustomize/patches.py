@@ -126,9 +126,7 @@ def _text(entry: Patch, place: Place) -> tuple[str | bytes, str]:
     return place.read(entry.path), place.name(entry.path)
 
 
-def _parse(
-    text: str | bytes, source: str, place: Place
-) -> tuple[list[Resource], list[jsonpatch.Operation] | None]:
+def _parse(text: str | bytes, source: str, place: Place) -> tuple[list[Resource], list[jsonpatch.Operation] | None]:
     try:
         return manifests.load(text, place.schema, patch=True), None
     except (BuildError, YAMLError) as error:
@@ -136,9 +134,7 @@ def _parse(
     try:
         return [], jsonpatch.check(plain(config(text)))
     except (BuildError, YAMLError):
-        raise PatchError(
-            f"{source} is neither a strategic merge patch nor a JSON patch: {reason}"
-        ) from reason
+        raise PatchError(f"{source} is neither a strategic merge patch nor a JSON patch: {reason}") from reason
 
 
 def _owner(collection: Collection, one: Strategic) -> Resource:
@@ -147,9 +143,7 @@ def _owner(collection: Collection, one: Strategic) -> Resource:
     if len(found) == 1:
         return found[0]
     if found:
-        raise PatchError(
-            f"the patch {one.source} for {identity} matches {len(found)} objects; give it a target"
-        )
+        raise PatchError(f"the patch {one.source} for {identity} matches {len(found)} objects; give it a target")
     raise PatchError(f"no object matches the patch {one.source} for {identity}")
 
 
@@ -197,9 +191,7 @@ def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> N
         resource.remember()
     schemas = {**one.resource.schemas, **resource.schemas}
     try:
-        merged = merge(
-            resource.object, one.resource.object, one.schema, blank=resource.blank, schemas=schemas
-        )
+        merged = merge(resource.object, one.resource.object, one.schema, blank=resource.blank, schemas=schemas)
     except PatchError as error:
         raise PatchError(f"the patch {one.source} does not fit {before}: {error}") from error
     resource.written = resource.written or one.resource.written

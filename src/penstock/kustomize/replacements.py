@@ -77,9 +77,7 @@ def _source_object(collection: Collection, source: Source) -> Resource:
     if len(found) == 1:
         return found[0]
     wanted = f"{gvk}/{source.name or '[noName]'}.{source.namespace or '[noNs]'}"
-    raise KustomizationError(
-        f"{'several objects match' if found else 'no object matches'} the source {wanted}"
-    )
+    raise KustomizationError(f"{'several objects match' if found else 'no object matches'} the source {wanted}")
 
 
 def _is_source(resource: Resource, source: Source, gvk: Gvk) -> bool:
@@ -150,9 +148,7 @@ def _matches_any(resource: Resource, matcher: SelectorMatcher) -> bool:
     )
 
 
-def _write_field(
-    resource: Resource, value: Any, path: str, parts: list[str], options: FieldOptions | None
-) -> None:
+def _write_field(resource: Resource, value: Any, path: str, parts: list[str], options: FieldOptions | None) -> None:
     create: Kind | None = None
     if options and options.create:
         create = "mapping" if isinstance(value, dict) else "list" if isinstance(value, list) else "scalar"

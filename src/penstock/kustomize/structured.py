@@ -28,9 +28,7 @@ def write(value: dict[str, Any], new: Any, parts: list[str], create: Kind | None
     return False
 
 
-def _write(
-    value: dict[str, Any], field: list[str], text: str, new: Any, inner: list[str], create: Kind | None
-) -> bool:
+def _write(value: dict[str, Any], field: list[str], text: str, new: Any, inner: list[str], create: Kind | None) -> bool:
     try:
         edited = edit(text, new, inner, create)
     except (FieldError, yaml.YAMLError):
@@ -47,11 +45,7 @@ def edit(text: str, new: Any, inner: list[str], create: Kind | None) -> str:
     if not spots:
         raise FieldError("the path leads nowhere")
     is_json = text.lstrip()[:1] in ("{", "[")
-    if (
-        "#" in text
-        and not is_json
-        and (edited := splice(text, [box[key] for box, key in spots], text_of(new)))
-    ):
+    if "#" in text and not is_json and (edited := splice(text, [box[key] for box, key in spots], text_of(new))):
         return edited
     for container, key in spots:
         container[key] = _changed(container[key], new)

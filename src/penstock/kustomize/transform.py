@@ -11,9 +11,7 @@ from penstock.kustomize.place import Place
 from penstock.kustomize.tracking import note
 
 
-def run(
-    kustomization: Kustomization, place: Place, collection: Collection, config: TransformerConfig
-) -> None:
+def run(kustomization: Kustomization, place: Place, collection: Collection, config: TransformerConfig) -> None:
     """Change the objects as the fields of the kustomization say."""
     for name in _built_in(kustomization, place, collection, config):
         if place.context.tracked:

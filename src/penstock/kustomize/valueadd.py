@@ -28,9 +28,7 @@ def add_value(collection: Collection, value: str, targets: list[ValueTarget]) ->
         raise KustomizationError("a value transformer needs at least one target")
     for target in targets:
         if not target.field_path or target.file_path_position < 0:
-            raise KustomizationError(
-                "a value target needs a `fieldPath`, and its position cannot be negative"
-            )
+            raise KustomizationError("a value target needs a `fieldPath`, and its position cannot be negative")
         chosen = collection.resources if target.selector is None else select(collection, target.selector)
         for resource in chosen:
             if target.field_path == "metadata/namespace":

@@ -24,9 +24,7 @@ def declare(variables: Variables, more: Iterable[Variable], collection: Collecti
     for variable in more:
         matched = _matched(variable, collection)
         if len(matched) > 1:
-            raise KustomizationError(
-                f"the variable '{variable.name}' could read any of {len(matched)} objects"
-            )
+            raise KustomizationError(f"the variable '{variable.name}' could read any of {len(matched)} objects")
         for resource in matched:
             resource.variables.append(variable.name)
         join(variables, [variable])
@@ -43,9 +41,7 @@ def join(variables: Variables, more: Iterable[Variable]) -> None:
 def _matched(variable: Variable, collection: Collection) -> list[Resource]:
     reference = variable.objref
     gvk = reference.gvk
-    scoped = collection.resources and collection.resources[0].schema.is_cluster_scoped(
-        gvk.api_version, gvk.kind
-    )
+    scoped = collection.resources and collection.resources[0].schema.is_cluster_scoped(gvk.api_version, gvk.kind)
     namespace = reference.namespace if not scoped else None
 
     def matches(resource: Resource) -> bool:
@@ -82,9 +78,7 @@ def _value(variable: Variable, collection: Collection) -> Any:
         if variable.name in resource.variables:
             found, value = lookup(resource.object, _indexes(split_dotted(path)))
             if not found:
-                raise KustomizationError(
-                    f"the variable '{variable.name}' reads '{path}', which {resource.id} has not"
-                )
+                raise KustomizationError(f"the variable '{variable.name}' reads '{path}', which {resource.id} has not")
             return plain(value)
     raise KustomizationError(f"the variable '{variable.name}' reads an object that is not part of the build")
 

@@ -38,9 +38,7 @@ class _Types:
             if isinstance(code, str):
                 self._shapes[number] = self._decoded(code)
             else:
-                fields: dict[str, Finder] = {
-                    name: partial(self._decoded, text) for name, text in code.items()
-                }
+                fields: dict[str, Finder] = {name: partial(self._decoded, text) for name, text in code.items()}
                 self._shapes[number] = Shape(fields=fields)
         return self._shapes[number]
 

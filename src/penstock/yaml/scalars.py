@@ -20,9 +20,7 @@ OLD_TRUTHS = {
     **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), False),
 }
 NOT_FINITE = {
-    sign + word: float(sign + word.lower().strip("."))
-    for sign in ("", "+", "-")
-    for word in (".inf", ".Inf", ".INF")
+    sign + word: float(sign + word.lower().strip(".")) for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")
 } | dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan"))
 
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z")

@@ -1,0 +1,109 @@
+"""`penstock build`: what a kustomization comes to, with the flags and exit codes of `kustomize build`.
+
+Dispatched before Typer, because it has to start fast.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.cli.fast import Parser
+from penstock.errors import PenstockError
+from penstock.kustomize import Options, Result, build_result
+from penstock.yaml import dump
+
+_SUMMARY = "Print the objects of a kustomization, as `kustomize build` does."
+_RESTRICTORS = ("LoadRestrictionsRootOnly", "LoadRestrictionsNone")
+
+
+class BuildFailed(PenstockError):
+    """The output cannot be written."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    asked = _parse(arguments)
+    options = Options(
+        reorder=asked.reorder,
+        restrict=asked.load_restrictor != "LoadRestrictionsNone",
+        managed_by=asked.managed_by or os.environ.get("KUSTOMIZE_ENABLE_MANAGEDBY_LABEL") == "on",
+        remote=not asked.no_remote_bases,
+    )
+    result = build_result(asked.directory, options=options)
+    for warning in result.warnings:
+        print(warning, file=sys.stderr)
+    _write(result, asked.output)
+    return 0
+
+
+def _parse(arguments: Sequence[str]) -> Any:
+    parser = Parser("build", _SUMMARY)
+    parser.add_argument("directory", nargs="?", default=".", metavar="DIR", help="where the kustomization lies (.)")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="write to a file, or to one file an object in a directory"
+    )
+    parser.add_argument(
+        "--load-restrictor",
+        choices=_RESTRICTORS,
+        default=_RESTRICTORS[0],
+        help="whether files may lie outside the kustomization that names them",
+    )
+    parser.add_argument(
+        "--reorder",
+        choices=["legacy", "none", "unspecified"],
+        default="unspecified",
+        help="sort the objects by kind (legacy, the default), or keep their order (none)",
+    )
+    parser.add_argument(
+        "--enable-managedby-label", dest="managed_by", action="store_true", help="add app.kubernetes.io/managed-by"
+    )
+    parser.add_argument("--no-remote-bases", action="store_true", help="refuse bases and files from other hosts")
+    _accept_plugin_flags(parser)
+    return parser.parse_args(arguments)
+
+
+def _accept_plugin_flags(parser: Parser) -> None:
+    """Flags for Helm and plugins, so that scripts keep working; neither is ever run."""
+    for name in ("enable-alpha-plugins", "enable-helm", "enable-exec", "helm-debug", "network", "as-current-user"):
+        parser.add_argument(f"--{name}", action="store_true", help="accepted, without effect")
+    for name in ("helm-command", "helm-api-versions", "helm-kube-version", "network-name", "mount"):
+        parser.add_argument(f"--{name}", action="append", metavar="VALUE", help="accepted, without effect")
+    parser.add_argument("-e", "--env", action="append", metavar="NAME=VALUE", help="accepted, without effect")
+
+
+def _write(result: Result, output: str | None) -> None:
+    if not output:
+        sys.stdout.write(result.as_yaml())
+        return
+    target = Path(output)
+    try:
+        if target.is_dir():
+            _write_files(result, target)
+        else:
+            target.write_text(result.as_yaml(), encoding="utf-8")
+    except OSError as error:
+        raise BuildFailed(f"cannot write to '{output}': {error.strerror}") from error
+
+
+def _write_files(result: Result, directory: Path) -> None:
+    """One file an object; a directory a namespace when there are several."""
+    namespaces = {_namespace(item) for item in result.objects} - {""}
+    for item in result.objects:
+        folder = directory / _namespace(item) if len(namespaces) > 1 else directory
+        folder.mkdir(exist_ok=True)
+        (folder / _file_name(item)).write_text(dump(item), encoding="utf-8")
+
+
+def _namespace(item: dict[str, Any]) -> str:
+    from penstock.schema import builtin
+
+    if builtin().is_cluster_scoped(item.get("apiVersion", ""), item["kind"]):
+        return ""
+    return item["metadata"].get("namespace") or "default"
+
+
+def _file_name(item: dict[str, Any]) -> str:
+    group, _, version = item.get("apiVersion", "").rpartition("/")
+    parts = [part for part in (group, version, item["kind"]) if part]
+    return f"{'_'.join(parts)}_{item['metadata']['name']}.yaml".lower()
