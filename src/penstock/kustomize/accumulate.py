@@ -5,11 +5,11 @@ accumulated on its own and then added; a component works on what its parent has 
 """
 
 from dataclasses import dataclass, field
+from types import ModuleType
 
 from penstock.kustomize import (
     generators,
     manifests,
-    plugins,
     transform,
     variables,
 )
@@ -84,15 +84,23 @@ def accumulate(kustomization: Kustomization, place: Place, into: Accumulated) ->
     into.config = into.config.merged(_configured(kustomization, place))
     for generated in generators.generate(kustomization, place):
         generators.absorb(into.collection, generated)
-    for generated in plugins.generate(_configs(kustomization.generators, place), place):
-        generators.absorb(into.collection, generated)
+    if kustomization.generators:
+        _plugins().generate(_configs(kustomization.generators, place), place, into.collection)
     for path in kustomization.components:
         _component(path, place, into)
     transform.run(kustomization, place, into.collection, into.config)
-    plugins.transform(_configs(kustomization.transformers, place), place, into.collection)
-    plugins.validate(_configs(kustomization.validators, place), place, into.collection)
+    if kustomization.transformers:
+        _plugins().transform(_configs(kustomization.transformers, place), place, into.collection)
+    if kustomization.validators:
+        _plugins().validate(_configs(kustomization.validators, place), place, into.collection)
     variables.declare(into.variables, kustomization.vars or (), into.collection)
     return into
+
+
+def _plugins() -> ModuleType:
+    from penstock.kustomize import plugins  # few builds configure any, and all of them should start fast
+
+    return plugins
 
 
 def _configured(kustomization: Kustomization, place: Place) -> TransformerConfig:
@@ -110,7 +118,7 @@ def _configs(entries: list[str], place: Place) -> Collection:
     paths: list[str] = []
     for entry in entries:
         try:
-            resources = manifests.load(entry, place.schema, origin=place.origin.below(place.file_name))
+            resources = manifests.load(entry, place.context, origin=place.origin.below(place.file_name))
         except (YAMLError, ResourceError):
             paths.append(entry)
         else:
@@ -128,7 +136,7 @@ def _resource(path: str, place: Place, into: Accumulated) -> None:
         _base(path, place, into, unreadable)
         return
     try:
-        found = manifests.load(content, place.schema, origin=place.origin.below(path))
+        found = manifests.load(content, place.context, origin=place.origin.below(path))
         into.collection.extend(found)
     except (YAMLError, ResourceError) as error:
         raise ResourceError(f"{place.name(path)}: {error}") from error

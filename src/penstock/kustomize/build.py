@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.kustomize import annotations, labels, names, order, references, tracking, variables
 from penstock.kustomize.accumulate import Accumulated, accumulate, choose_schema, read
+from penstock.kustomize.cache import CACHE, ParseCache
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.context import Context, Options
 from penstock.kustomize.errors import BuildError, LoadError, ResourceError
@@ -64,7 +65,7 @@ def build_result(
     """The same, with the origin of every object and the warnings of the build."""
     tree: Tree = DiskTree() if files is None else MemoryTree(files)
     directory = fspath(root) if files is not None else str(Path(root).absolute())
-    context = Context(options)
+    context = Context(options, cache=CACHE if options.cache else ParseCache(0))
     try:
         loader = Loader(tree.directory(directory), tree, options.restrict)
     except FileError as error:

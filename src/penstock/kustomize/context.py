@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from penstock.kustomize.cache import CACHE, ParseCache
 from penstock.kustomize.errors import KustomizationError, LoadError
 from penstock.schema import OpenAPIError, Schema, builtin, from_openapi
 
@@ -17,6 +18,7 @@ class Options:
     reorder: Reorder = "unspecified"  # `sortOptions` of the kustomization wins; unspecified means legacy
     restrict: bool = True  # whether files must lie below the kustomization that names them
     managed_by: bool = False
+    cache: bool = True  # whether parsed files are kept for the next build of this process
     remote: bool = True  # whether bases may come from Git and files from HTTP
     largest_depth: int = 100  # kustomizations below each other
     most_kustomizations: int = 20_000
@@ -29,6 +31,7 @@ class Context:
     options: Options
     tracked: bool = False  # whether the result shows origins or transformations
     schema: Schema = field(default_factory=builtin)
+    cache: ParseCache = CACHE
     warnings: list[str] = field(default_factory=list[str])
     _schema_chosen: bool = False
     _kustomizations: int = 0

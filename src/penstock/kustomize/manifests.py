@@ -1,81 +1,26 @@
-"""Manifests into objects: files of YAML documents, lists of objects unfolded, each with its origin.
+"""Manifests into objects: files of YAML documents, lists of objects unfolded, each with its origin."""
 
-Parsed files are remembered by their content, as JSON: reading the same bytes again costs a fraction of
-parsing them, and every build gets objects of its own.
-"""
-
-from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
 from penstock.kustomize import annotations
+from penstock.kustomize.context import Context
 from penstock.kustomize.errors import ResourceError
 from penstock.kustomize.origin import Origin
 from penstock.kustomize.resource import Object, Resource
 from penstock.schema import Schema
-from penstock.yaml import Document, documents, text_of
-
-
-class ParseCache:
-    """Parsed files by content, the least recently used dropped first."""
-
-    def __init__(self, size: int = 128 << 20) -> None:
-        self._size = size  # bytes of manifests and of their parsed form
-        self._used = 0
-        self._files: OrderedDict[bytes, tuple[int, list[tuple[bytes, Document]]]] = OrderedDict()
-
-    def documents(self, content: bytes) -> list[Document]:
-        """The documents of a file, as values that the caller may change."""
-        known = self._files.get(content)
-        if known is None:
-            return self._parse(content)
-        self._files.move_to_end(content)
-        return [Document(orjson.loads(data), document.blank, written=False) for data, document in known[1]]
-
-    def _parse(self, content: bytes) -> list[Document]:
-        found = documents(content)
-        if any(document.written or document.schemas for document in found):
-            return found
-        parsed = [(orjson.dumps(document.value), document) for document in found]
-        # Most objects hold no null at all; a merge need not look for blank fields in them.
-        kept = [
-            (data, document if b":null" in data else Document(document.value, frozenset(), written=False))
-            for data, document in parsed
-        ]
-        self._keep(content, kept)
-        return [document for _, document in kept]
-
-    def _keep(self, content: bytes, parsed: list[tuple[bytes, Document]]) -> None:
-        weight = len(content) + sum(len(data) for data, _ in parsed)
-        if weight > self._size // 8:
-            return
-        kept = [(data, Document(None, document.blank, written=False)) for data, document in parsed]
-        self._files[content] = (weight, kept)
-        self._used += weight
-        while self._used > self._size:
-            _, (dropped, _) = self._files.popitem(last=False)
-            self._used -= dropped
-
-
-CACHE = ParseCache()
+from penstock.yaml import Document, text_of
 
 
 def load(
-    content: bytes | str,
-    schema: Schema,
-    *,
-    origin: Origin | None = None,
-    patch: bool = False,
-    cache: ParseCache = CACHE,
+    content: bytes | str, context: Context, *, origin: Origin | None = None, patch: bool = False
 ) -> list[Resource]:
     """The objects of a file; ResourceError or YAMLError if it holds something else.
 
     In a `patch`, an annotation may be null, to remove it.
     """
     data = content.encode() if isinstance(content, str) else content
-    found = _resources(cache.documents(data), schema, origin)
+    found = _resources(context.cache.documents(data), context.schema, origin)
     if not patch:
         for resource in found:
             annotations.absorb(resource)

@@ -46,14 +46,14 @@ def merge(
     `blank` are the fields of the value that were left blank (None: every null), `schemas` those of single
     fields.
     """
-    merged = _Merge(schema, blank, schemas).walk(value, patch, None, ())
+    merged = _Merge(value, schema, blank, schemas).walk(value, patch, None, ())
     return merged if isinstance(merged, dict) else None
 
 
 class _Merge:
-    def __init__(self, schema: Schema, blank: Blank | None, schemas: Mapping[_Path, Any]) -> None:
+    def __init__(self, value: Any, schema: Schema, blank: Blank | None, schemas: Mapping[_Path, Any]) -> None:
         self._schema = schema
-        self._blank = blank
+        self._blank = blank if blank is not None or _holds_null(value) else frozenset[_Path]()
         self._shapes = {path: shape_of(one) for path, one in schemas.items()}
 
     def walk(self, value: Any, patch: Any, shape: Shape | None, path: _Path) -> Any:
@@ -174,6 +174,13 @@ class _Merge:
         return result
 
 
+def _holds_null(value: Any) -> bool:
+    if type(value) is dict:
+        return any(item is None or (type(item) in _COLLECTIONS and _holds_null(item)) for item in value.values())
+    return any(type(item) in _COLLECTIONS and _holds_null(item) for item in value)
+
+
+_COLLECTIONS = frozenset({dict, list})
 _PLAIN = frozenset({str, int, bool, float})
 
 

@@ -1,9 +1,6 @@
 """Prefixes, suffixes and content hashes of names."""
 
-import hashlib
 from typing import Any
-
-import orjson
 
 from penstock.kustomize import fieldspecs
 from penstock.kustomize.collection import Collection
@@ -73,7 +70,10 @@ def content_hash(resource: Resource) -> str:
         content = _hashed_fields(value, ("type", "data"), ("stringData",))
     else:
         content = value
-    encoded = orjson.dumps(plain(content), option=orjson.OPT_SORT_KEYS).decode()
+    import hashlib
+    import json
+
+    encoded = json.dumps(plain(content), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     for char in "<>&\u2028\u2029":
         encoded = encoded.replace(char, f"\\u{ord(char):04x}")
     digest = hashlib.sha256(encoded.encode()).hexdigest()[:10]

@@ -55,11 +55,11 @@ def strategic_merge(collection: Collection, text: str, place: Place) -> None:
     """Apply one entry of `patchesStrategicMerge`: a file, or the patch itself."""
     source = f"'{text[:_SHOWN]}'"
     try:
-        found = manifests.load(text, place.schema, patch=True)
+        found = manifests.load(text, place.context, patch=True)
     except (BuildError, YAMLError):
         source = place.name(text)
         try:
-            found = manifests.load(place.read(text), place.schema, patch=True)
+            found = manifests.load(place.read(text), place.context, patch=True)
         except YAMLError as error:
             raise PatchError(f"{source}: {error}") from error
     for one in found:
@@ -128,7 +128,7 @@ def _text(entry: Patch, place: Place) -> tuple[str | bytes, str]:
 
 def _parse(text: str | bytes, source: str, place: Place) -> tuple[list[Resource], list[jsonpatch.Operation] | None]:
     try:
-        return manifests.load(text, place.schema, patch=True), None
+        return manifests.load(text, place.context, patch=True), None
     except (BuildError, YAMLError) as error:
         reason = error
     try:

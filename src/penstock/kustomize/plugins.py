@@ -5,7 +5,7 @@ does.
 """
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -65,8 +65,8 @@ class _Config(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         return tuple(one.spec for one in self.field_specs or ())
 
 
-def generate(configs: Collection, place: Place) -> Iterator[Resource]:
-    """What configured generators make."""
+def generate(configs: Collection, place: Place, collection: Collection) -> None:
+    """Add what configured generators make."""
     for resource in configs:
         kind = _builtin(resource, place)
         if kind == "ConfigMapGenerator":
@@ -80,7 +80,7 @@ def generate(configs: Collection, place: Place) -> Iterator[Resource]:
         else:
             raise KustomizationError(f"{resource.id} is not a generator")
         made.origin = _origin(resource)
-        yield made
+        generators.absorb(collection, made)
 
 
 def transform(configs: Collection, place: Place, collection: Collection) -> None:

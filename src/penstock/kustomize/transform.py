@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from penstock.kustomize import fieldspecs, images, labels, names, namespaces, patches, replacements, replicas
+from penstock.kustomize import fieldspecs, images, labels, names, namespaces, patches, replicas
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.config import TransformerConfig
 from penstock.kustomize.fieldspecs import FieldSpecs
@@ -49,6 +49,8 @@ def _built_in(
         images.put(collection, image, config.images)
         yield "ImageTagTransformer"
     if kustomization.replacements:
+        from penstock.kustomize import replacements  # few builds have any, and all of them should start fast
+
         replacements.apply(collection, replacements.load(kustomization.replacements, place))
         yield "ReplacementTransformer"
 

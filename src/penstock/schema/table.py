@@ -1,10 +1,9 @@
 """The generated table of built-in types. Codes are explained in `tools/schema_table.py`."""
 
+import json
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
-
-import orjson
 
 from penstock.schema.scopes import NAMESPACED
 from penstock.schema.shapes import Finder, Schema, Shape
@@ -15,7 +14,7 @@ DEFAULT = "1.21"  # what kustomize 5 merges by; a newer table would merge lists 
 @cache
 def builtin(version: str = DEFAULT) -> Schema:
     """The types of one Kubernetes version."""
-    table = orjson.loads((Path(__file__).parent / f"kubernetes-{version}.json").read_bytes())
+    table = json.loads((Path(__file__).parent / f"kubernetes-{version}.json").read_bytes())
     types = _Types(table["types"])
     shapes = {_type_meta(kind): partial(types.shape, number) for kind, number in table["kinds"].items()}
     definitions = {name: partial(types.shape, number) for number, name in enumerate(table["names"])}

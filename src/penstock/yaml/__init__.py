@@ -4,7 +4,7 @@ In: `documents` reads a file of manifests, `mapping` one configuration file. Bot
 and aliases, refuse duplicate keys, and know two dialects (see `scalars`). Out: `dump` and `dump_all`.
 """
 
-from penstock.yaml.careful import Document, Limits
+from penstock.yaml.document import Document, Limits
 from penstock.yaml.emit import dump, dump_all
 from penstock.yaml.errors import LimitError, YAMLError
 from penstock.yaml.read import config, documents

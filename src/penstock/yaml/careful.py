@@ -6,41 +6,16 @@ It defines what a text means. The quick way (`quick.py`) is only taken for texts
 import base64
 import binascii
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
+from penstock.yaml.document import Document, Limits, Path
 from penstock.yaml.errors import LimitError, YAMLError
 from penstock.yaml.scalars import Dialect, WrittenKey, resolve, text_of
 
 _TAG = "tag:yaml.org,2002:"
-Path = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How much of a text is taken in before it is refused."""
-
-    size: int = 64 << 20  # bytes of one file
-    depth: int = 500
-    nodes_from_aliases: int = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A parsed document, and what its values do not tell.
-
-    `blank` are the fields left blank (`a:`) rather than set to `null`, which a strategic merge drops; None:
-    every null. `written` says that some value remembers its text (see `scalars`). `schemas` are OpenAPI
-    schemas that stand as comments behind or above a field.
-    """
-
-    value: Any
-    blank: frozenset[Path] | None
-    written: bool
-    schemas: Mapping[Path, Any] = field(default_factory=dict[Path, Any])
 
 
 def parse(text: bytes, dialect: Dialect, limits: Limits) -> Iterator[Document]:

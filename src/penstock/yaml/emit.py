@@ -25,7 +25,6 @@ _ESCAPES = {
     "\0": "0", "\x07": "a", "\x08": "b", "\t": "t", "\n": "n", "\x0b": "v", "\x0c": "f", "\r": "r",
     "\x1b": "e", '"': '"', "\\": "\\", "\x85": "N", "\xa0": "_", "\u2028": "L", "\u2029": "P",
 }  # fmt: skip
-_UNPRINTABLE = re.compile("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 _INDICATOR = re.compile(r"""[#,\[\]{}&*!|>'"%@`]|[?:-](?:[ \t]|\Z)|---|\.\.\.""")
 _INNER_INDICATOR = re.compile(r":(?:[ \t]|\Z)|[ \t\n\r]#")
 _SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
@@ -153,7 +152,7 @@ def _inline(text: str) -> str:
 def _quoted(text: str) -> str:
     if not text:
         return '""'
-    if _UNPRINTABLE.search(text) or any(mark in text for mark in _BREAKS):
+    if not (text.isascii() and text.isprintable()) and not all(map(_is_printable, text)):
         return _double_quoted(text, "", 0, fold=False)
     if not is_string(text) or _SEXAGESIMAL.match(text):
         return _double_quoted(text, "", 0, fold=False)
@@ -163,7 +162,9 @@ def _quoted(text: str) -> str:
 
 
 def _block_allowed(text: str) -> bool:
-    return not (text[-1] == " " or " \n" in text or _UNPRINTABLE.search(text) or _space_before_break(text))
+    if text[-1] == " " or " \n" in text or _space_before_break(text):
+        return False
+    return all((line.isascii() and line.isprintable()) or all(map(_is_printable, line)) for line in text.split("\n"))
 
 
 def _space_before_break(text: str) -> bool:
@@ -246,7 +247,7 @@ def _double_quoted(text: str, pad: str, column: int, *, fold: bool = True) -> st
 
 
 def _escaped(char: str) -> str:
-    if char not in '"\\' and char not in _BREAKS and not _UNPRINTABLE.match(char):
+    if char not in '"\\' and _is_printable(char):
         return char
     if char in _ESCAPES:
         return "\\" + _ESCAPES[char]
@@ -254,3 +255,11 @@ def _escaped(char: str) -> str:
     if code <= 0xFF:
         return f"\\x{code:02X}"
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+
+
+def _is_printable(char: str) -> bool:
+    """Whether kustomize's emitter writes the character as it is; not those beyond the basic plane."""
+    code = ord(char)
+    if code < 0xA0:
+        return 0x20 <= code <= 0x7E
+    return char not in "\u2028\u2029\ufeff" and (code < 0xD800 or 0xE000 <= code <= 0xFFFD)

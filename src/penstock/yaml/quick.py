@@ -28,19 +28,27 @@ _DOUBTFUL = (
 )
 
 
-def _guard() -> Any:
+# What YAML 1.1 takes for a boolean.
+_OLD = rb"|%b(?:y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)(?:[\s,\]}:]|$)" % _START
+
+
+def _guard(pattern: bytes) -> Any:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.never_capture = True
-    return re2.compile(_DOUBTFUL, options)
+    return re2.compile(pattern, options)
 
 
-_guarded = _guard()
+_doubtful = _guard(_DOUBTFUL)
+_doubtful_in_old = _guard(_DOUBTFUL + _OLD)
 
 
-def parse(text: bytes) -> Any:
-    """The one document of a plain text; raises LookupError when the careful way has to be taken."""
-    if _guarded.search(text):
+def parse(text: bytes, *, old: bool = False) -> Any:
+    """The one document of a plain text; raises LookupError when the careful way has to be taken.
+
+    With `old`, the text must mean the same in YAML 1.1 too.
+    """
+    if (_doubtful_in_old if old else _doubtful).search(text):
         raise LookupError
     try:
         return yaml_rs.loads(text.decode(), parse_datetime=False)

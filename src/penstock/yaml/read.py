@@ -3,9 +3,10 @@
 import re
 from typing import Any
 
-from penstock.yaml import careful, quick
-from penstock.yaml.careful import Document, Limits
+from penstock.yaml import quick
+from penstock.yaml.document import Document, Limits
 from penstock.yaml.errors import LimitError, YAMLError
+from penstock.yaml.scalars import Dialect
 
 DEFAULT = Limits()
 _SEPARATOR = re.compile(rb"\n---(.*)\n")
@@ -23,8 +24,12 @@ def documents(text: str | bytes, limits: Limits = DEFAULT) -> list[Document]:
 
 def config(text: str | bytes, limits: Limits = DEFAULT) -> Any:
     """The first document of a configuration file, in the dialect of kustomization files."""
-    document = next(careful.parse(_encoded(text, limits), "kustomization", limits), None)
-    return document.value if document else None
+    data = _encoded(text, limits)
+    try:
+        return quick.parse(data, old=True)
+    except LookupError:
+        document = _carefully(data, "kustomization", limits)
+        return document.value if document else None
 
 
 def _encoded(text: str | bytes, limits: Limits) -> bytes:
@@ -54,6 +59,12 @@ def _one(text: bytes, limits: Limits) -> Document | None:
     try:
         value = quick.parse(text)
     except LookupError:
-        document = next(careful.parse(text, "resource", limits), None)
+        document = _carefully(text, "resource", limits)
         return document if document and document.value is not None else None
     return None if value is None else Document(value, blank=None, written=False)
+
+
+def _carefully(text: bytes, dialect: Dialect, limits: Limits) -> Document | None:
+    from penstock.yaml import careful  # libyaml's loader takes a while to import, and most builds never need it
+
+    return next(careful.parse(text, dialect, limits), None)

@@ -1,0 +1,30 @@
+"""What comes out of a text, and how much of it is taken in."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+Path = tuple[str, ...]
+_NONE: Mapping[Path, Any] = MappingProxyType({})
+
+
+class Limits(NamedTuple):
+    """How much of a text is taken in before it is refused."""
+
+    size: int = 64 << 20  # bytes of one file
+    depth: int = 500
+    nodes_from_aliases: int = 1_000_000
+
+
+class Document(NamedTuple):
+    """A parsed document, and what its values do not tell.
+
+    `blank` are the fields left blank (`a:`) rather than set to `null`, which a strategic merge drops; None: every null
+    is one. `written` says that some value remembers its text (see `scalars`). `schemas` are OpenAPI schemas that stand
+    as comments behind or above a field.
+    """
+
+    value: Any
+    blank: frozenset[Path] | None
+    written: bool
+    schemas: Mapping[Path, Any] = _NONE
