@@ -4,7 +4,7 @@ The order is fixed: resources, generators, components, transformers, validators,
 accumulated on its own and then added; a component works on what its parent has so far.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from types import ModuleType
 
 from penstock.kustomize import (
@@ -28,13 +28,13 @@ from penstock.kustomize.place import Place
 from penstock.yaml import YAMLError, config
 
 
-@dataclass
 class Accumulated:
     """What a kustomization comes to."""
 
-    collection: Collection = field(default_factory=Collection)
-    config: TransformerConfig = EMPTY
-    variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    def __init__(self) -> None:
+        self.collection = Collection()
+        self.config: TransformerConfig = EMPTY
+        self.variables: dict[str, Variable] = {}
 
     def join(self, other: "Accumulated") -> None:
         """Add what a base comes to."""
@@ -112,7 +112,7 @@ def _configured(kustomization: Kustomization, place: Place) -> TransformerConfig
     return found
 
 
-def _configs(entries: list[str], place: Place) -> Collection:
+def _configs(entries: Sequence[str], place: Place) -> Collection:
     """The configurations of plugins: written in place, in files, or made by a kustomization."""
     found = Accumulated()
     paths: list[str] = []

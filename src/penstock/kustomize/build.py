@@ -1,14 +1,12 @@
 """From a directory to its objects."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.kustomize import annotations, labels, names, order, references, tracking, variables
 from penstock.kustomize.accumulate import Accumulated, accumulate, choose_schema, read
-from penstock.kustomize.cache import CACHE, ParseCache
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.context import Context, Options
 from penstock.kustomize.errors import BuildError, LoadError, ResourceError
@@ -24,8 +22,7 @@ DEFAULT = Options()
 _MANAGED_BY = {"app.kubernetes.io/managed-by": "kustomize-v5.8.1"}
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(NamedTuple):
     """One object, and where it comes from."""
 
     object: Object
@@ -33,12 +30,11 @@ class Built:
     touched: tuple[Origin, ...] = ()
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What a build comes to."""
 
     items: list[Built]
-    warnings: list[str] = field(default_factory=list[str])
+    warnings: list[str]
 
     @property
     def objects(self) -> list[Object]:
@@ -65,7 +61,7 @@ def build_result(
     """The same, with the origin of every object and the warnings of the build."""
     tree: Tree = DiskTree() if files is None else MemoryTree(files)
     directory = fspath(root) if files is not None else str(Path(root).absolute())
-    context = Context(options, cache=CACHE if options.cache else ParseCache(0))
+    context = Context(options)
     try:
         loader = Loader(tree.directory(directory), tree, options.restrict)
     except FileError as error:
@@ -85,7 +81,7 @@ def _run(loader: Loader, context: Context) -> Collection:
     collection = result.collection
     # What follows looks at all objects together, so it happens once, at the end.
     names.add_hashes(collection)
-    references.update(collection, result.config.name_references)
+    references.update(collection, result.config)
     variables.resolve(collection, result.variables, result.config.variables, context)
     _drop_local(collection)
     _sort(kustomization, collection, context)

@@ -3,8 +3,7 @@
 What a base configures holds for the overlays above it too.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -13,65 +12,83 @@ from penstock.kustomize.fieldspecs import FieldSpec, FieldSpecs
 from penstock.kustomize.ids import Gvk
 from penstock.kustomize.order import kind_order
 
+Trie = dict[str, Any]  # by name: deeper tries; under the empty name: the references that end here
 NameReferences = tuple[tuple[Gvk, FieldSpecs], ...]  # what is referred to, and where its name stands
 
 
-@dataclass(frozen=True, eq=False)
-class TransformerConfig:
-    """Field specs by transformer."""
+_LISTS = (
+    "name_prefix",
+    "name_suffix",
+    "namespace",
+    "common_labels",
+    "labels",
+    "template_labels",
+    "common_annotations",
+    "variables",
+    "images",
+    "replicas",
+)
 
-    name_prefix: FieldSpecs = ()
-    name_suffix: FieldSpecs = ()
-    namespace: FieldSpecs = ()
-    common_labels: FieldSpecs = ()
-    labels: FieldSpecs = ()
-    template_labels: FieldSpecs = ()
-    common_annotations: FieldSpecs = ()
-    variables: FieldSpecs = ()
-    images: FieldSpecs = ()
-    replicas: FieldSpecs = ()
-    name_references: NameReferences = ()
-    parts: "frozenset[TransformerConfig]" = frozenset()  # what it was merged from
+
+class TransformerConfig:
+    """Field specs by transformer. Compared by identity: nearly all builds share the default."""
+
+    name_prefix: FieldSpecs
+    name_suffix: FieldSpecs
+    namespace: FieldSpecs
+    common_labels: FieldSpecs
+    labels: FieldSpecs
+    template_labels: FieldSpecs
+    common_annotations: FieldSpecs
+    variables: FieldSpecs
+    images: FieldSpecs
+    replicas: FieldSpecs
+
+    def __init__(
+        self,
+        specs: Mapping[str, FieldSpecs],
+        name_references: NameReferences,
+        parts: "frozenset[TransformerConfig]" = frozenset(),
+    ) -> None:
+        self.__dict__.update({name: specs.get(name, ()) for name in _LISTS})
+        self.name_references = name_references
+        self.tries: dict[Gvk, Trie] = {}  # the places of names, worked out once a type
+        self.parts = parts  # what it was merged from
 
     def merged(self, other: "TransformerConfig") -> "TransformerConfig":
         """Both together; merging what is there already returns the same object."""
-        if other is self or other is EMPTY:
+        if other is self or other is EMPTY or other in self.parts:
             return self
-        if self is EMPTY:
+        if self is EMPTY or self in other.parts:
             return other
-        if other in self.parts:
-            return self
-        changes: dict[str, Any] = {
-            field.name: _sorted(fieldspecs.merge(getattr(self, field.name), getattr(other, field.name)))
-            for field in fields(self)
-            if field.name not in ("name_references", "parts")
-        }
+        specs = {name: _sorted(fieldspecs.merge(getattr(self, name), getattr(other, name))) for name in _LISTS}
         references = _merge_references(self.name_references, other.name_references)
-        parts = self.parts | other.parts | {self, other}
-        return replace(self, **changes, name_references=references, parts=parts)
+        return TransformerConfig(specs, references, self.parts | other.parts | {self, other})
 
 
-EMPTY = TransformerConfig()
+EMPTY = TransformerConfig({}, ())
 
 
 @cache
 def default() -> TransformerConfig:
     """What holds when nothing is configured."""
-    parsed: Callable[[str], FieldSpecs] = lambda table: _sorted(defaults.parse(table))  # noqa: E731
-    references = tuple(
+    tables = {
+        "name_prefix": defaults.NAMES,
+        "name_suffix": defaults.NAMES,
+        "namespace": defaults.NAMESPACES,
+        "common_labels": defaults.LABELS,
+        "template_labels": defaults.TEMPLATE_LABELS,
+        "common_annotations": defaults.ANNOTATIONS,
+        "variables": defaults.VARIABLES,
+        "images": defaults.IMAGES,
+        "replicas": defaults.REPLICAS,
+    }
+    references = [
         (defaults.parse_type(target), defaults.parse(table)) for target, table in defaults.NAME_REFERENCES.items()
-    )
+    ]
     return TransformerConfig(
-        name_prefix=parsed(defaults.NAMES),
-        name_suffix=parsed(defaults.NAMES),
-        namespace=parsed(defaults.NAMESPACES),
-        common_labels=parsed(defaults.LABELS),
-        template_labels=parsed(defaults.TEMPLATE_LABELS),
-        common_annotations=parsed(defaults.ANNOTATIONS),
-        variables=parsed(defaults.VARIABLES),
-        images=parsed(defaults.IMAGES),
-        replicas=parsed(defaults.REPLICAS),
-        name_references=tuple(sorted(references, key=lambda entry: kind_order(entry[0]))),
+        {name: _sorted(defaults.parse(table)) for name, table in tables.items()},
+        tuple(sorted(references, key=lambda entry: kind_order(entry[0]))),
     )
 
 
@@ -79,10 +96,8 @@ def configured(
     *, specs: dict[str, Iterable[FieldSpec]], references: Iterable[tuple[Gvk, Iterable[FieldSpec]]]
 ) -> TransformerConfig:
     """A configuration of its own, to be merged."""
-    found: dict[str, Any] = {name: _sorted(tuple(more)) for name, more in specs.items()}
     return TransformerConfig(
-        **found,
-        name_references=_merge_references((), references),
+        {name: _sorted(tuple(found)) for name, found in specs.items()}, _merge_references((), references)
     )
 
 

@@ -3,38 +3,37 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from penstock.kustomize.config import EMPTY, TransformerConfig, configured
 from penstock.kustomize.errors import KustomizationError
 from penstock.kustomize.fieldspecs import FieldSpec
 from penstock.kustomize.ids import Gvk
-from penstock.kustomize.kustomization import FieldSpecFields, convert
+from penstock.kustomize.kustomization import FieldSpecFields
 from penstock.kustomize.place import Place
+from penstock.kustomize.records import Record, read
 from penstock.yaml import YAMLError, config
 
 _DEPTH = 50  # of definitions that refer to definitions
 
 
-class _NameReference(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class _NameReference(Record):
     group: str = ""
     version: str = ""
     kind: str = ""
-    field_specs: list[FieldSpecFields] = []
+    field_specs: tuple[FieldSpecFields, ...] = ()
 
 
-class _File(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    name_prefix: list[FieldSpecFields] = []
-    name_suffix: list[FieldSpecFields] = []
-    namespace: list[FieldSpecFields] = []
-    common_labels: list[FieldSpecFields] = []
-    labels: list[FieldSpecFields] = []
-    template_labels: list[FieldSpecFields] = []
-    common_annotations: list[FieldSpecFields] = []
-    name_reference: list[_NameReference] = []
-    var_reference: list[FieldSpecFields] = []
-    images: list[FieldSpecFields] = []
-    replicas: list[FieldSpecFields] = []
+class _File(Record):
+    name_prefix: tuple[FieldSpecFields, ...] = ()
+    name_suffix: tuple[FieldSpecFields, ...] = ()
+    namespace: tuple[FieldSpecFields, ...] = ()
+    common_labels: tuple[FieldSpecFields, ...] = ()
+    labels: tuple[FieldSpecFields, ...] = ()
+    template_labels: tuple[FieldSpecFields, ...] = ()
+    common_annotations: tuple[FieldSpecFields, ...] = ()
+    name_reference: tuple[_NameReference, ...] = ()
+    var_reference: tuple[FieldSpecFields, ...] = ()
+    images: tuple[FieldSpecFields, ...] = ()
+    replicas: tuple[FieldSpecFields, ...] = ()
 
 
 def from_files(paths: Iterable[str], place: Place) -> TransformerConfig:
@@ -42,7 +41,7 @@ def from_files(paths: Iterable[str], place: Place) -> TransformerConfig:
     found = EMPTY
     for path in paths:
         value = _read(path, place)
-        found = found.merged(_from_file(convert(value if value is not None else {}, _File, place.name(path))))
+        found = found.merged(_from_file(read(value if value is not None else {}, _File, place.name(path))))
     return found
 
 
@@ -65,7 +64,7 @@ def _read(path: str, place: Place) -> Any:
 
 
 def _from_file(file: _File) -> TransformerConfig:
-    names = [name for name in _File.__struct_fields__ if name not in ("name_reference", "var_reference")]
+    names = [name for name in _File.__annotations__ if name not in ("name_reference", "var_reference")]
     specs: dict[str, Iterable[FieldSpec]] = {name: [one.spec for one in getattr(file, name)] for name in names}
     specs["variables"] = [one.spec for one in file.var_reference]
     references = [

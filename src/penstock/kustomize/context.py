@@ -1,18 +1,15 @@
 """What one build shares among its kustomizations: options, schema, limits, warnings."""
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from penstock.kustomize.cache import CACHE, ParseCache
 from penstock.kustomize.errors import KustomizationError, LoadError
-from penstock.schema import OpenAPIError, Schema, builtin, from_openapi
+from penstock.schema import OpenAPIError, builtin, from_openapi
 
 Reorder = Literal["unspecified", "legacy", "none"]
-VERSION = "1.21"
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """How to build. The defaults are those of the `kustomize build` command."""
 
     reorder: Reorder = "unspecified"  # `sortOptions` of the kustomization wins; unspecified means legacy
@@ -24,17 +21,17 @@ class Options:
     most_kustomizations: int = 20_000
 
 
-@dataclass
 class Context:
     """The state of one build."""
 
-    options: Options
-    tracked: bool = False  # whether the result shows origins or transformations
-    schema: Schema = field(default_factory=builtin)
-    cache: ParseCache = CACHE
-    warnings: list[str] = field(default_factory=list[str])
-    _schema_chosen: bool = False
-    _kustomizations: int = 0
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.cache = CACHE if options.cache else ParseCache(0)
+        self.schema = builtin()
+        self.warnings: list[str] = []
+        self.tracked = False  # whether the result shows origins or transformations
+        self._schema_chosen = False
+        self._kustomizations = 0
 
     def enter(self, root: str, depth: int) -> None:
         """Count a kustomization; LoadError when there are more, or deeper ones, than any real tree has."""

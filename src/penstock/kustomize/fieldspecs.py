@@ -58,10 +58,17 @@ def split_on(path: str, delimiter: str) -> list[str]:
     return parts
 
 
-@lru_cache(maxsize=4096)
-def applicable(specs: FieldSpecs, gvk: Gvk) -> FieldSpecs:
-    """The specs for one type."""
-    return tuple(spec for spec in specs if spec.matches(gvk))
+def by_type(specs: FieldSpecs) -> Callable[[Gvk], FieldSpecs]:
+    """A function that knows the specs for each type; it works them out once a type."""
+    known: dict[Gvk, FieldSpecs] = {}
+
+    def find(gvk: Gvk) -> FieldSpecs:
+        found = known.get(gvk)
+        if found is None:
+            found = known[gvk] = tuple(spec for spec in specs if spec.matches(gvk))
+        return found
+
+    return find
 
 
 def visit(value: Any, spec: FieldSpec, setter: Setter, make: Callable[[], Any] | None = None) -> None:

@@ -30,13 +30,14 @@ def put(collection: Collection, image: Image, specs: FieldSpecs) -> None:
         if new is not None:
             container[key] = new
 
+    find = fieldspecs.by_type(specs)
     for resource in collection:
         gvk = resource.gvk
         if gvk.kind == "CustomResourceDefinition":
             continue
         try:
             _walk(resource.object, setter)
-            for spec in fieldspecs.applicable(specs, gvk):
+            for spec in find(gvk):
                 fieldspecs.visit(resource.object, spec, setter)
         except FieldError as error:
             raise FieldError(f"{resource.id}: {error}") from error

@@ -1,24 +1,19 @@
 """The kustomization file: its fields, their types, and what older spellings mean."""
 
-from typing import Any, TypeVar
-
-import msgspec
+from collections.abc import Mapping
+from typing import Any
 
 from penstock.kustomize.errors import KustomizationError
 from penstock.kustomize.fieldspecs import FieldSpec
 from penstock.kustomize.ids import Gvk
+from penstock.kustomize.records import NOTHING, Record, read
 from penstock.yaml import YAMLError, config
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 COMPONENT = "Component"
-T = TypeVar("T")
 
 
-class _Fields(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """The common rules of all parts of the file: camel case, no unknown fields."""
-
-
-class FieldSpecFields(_Fields, frozen=True):
+class FieldSpecFields(Record):
     """A field spec as it is written."""
 
     path: str = ""
@@ -32,7 +27,7 @@ class FieldSpecFields(_Fields, frozen=True):
         return FieldSpec(self.path, self.group, self.version, self.kind, self.create)
 
 
-class Selector(_Fields, frozen=True):
+class Selector(Record):
     """What a patch or replacement applies to; names and types are regular expressions."""
 
     group: str = ""
@@ -44,19 +39,19 @@ class Selector(_Fields, frozen=True):
     label_selector: str = ""
 
 
-class PatchOptions(_Fields, frozen=True):
+class PatchOptions(Record):
     allow_name_change: bool = False
     allow_kind_change: bool = False
 
 
-class Patch(_Fields, frozen=True):
+class Patch(Record):
     path: str = ""
     patch: str = ""
     target: Selector | None = None
     options: PatchOptions | None = None
 
 
-class Image(_Fields, frozen=True):
+class Image(Record):
     name: str = ""
     new_name: str = ""
     tag_suffix: str = ""
@@ -64,26 +59,26 @@ class Image(_Fields, frozen=True):
     digest: str = ""
 
 
-class Replica(_Fields, frozen=True):
+class Replica(Record):
     name: str = ""
     count: int = 0
 
 
-class Label(_Fields, frozen=True):
-    pairs: dict[str, str] = {}
+class Label(Record):
+    pairs: Mapping[str, str] = NOTHING
     include_selectors: bool = False
     include_templates: bool = False
-    fields: list[FieldSpecFields] = []
+    fields: tuple[FieldSpecFields, ...] = ()
 
 
-class FieldOptions(_Fields, frozen=True):
+class FieldOptions(Record):
     delimiter: str = ""
     index: int = 0
     encoding: str = ""
     create: bool = False
 
 
-class Source(_Fields, frozen=True):
+class Source(Record):
     group: str = ""
     version: str = ""
     kind: str = ""
@@ -93,21 +88,21 @@ class Source(_Fields, frozen=True):
     options: FieldOptions | None = None
 
 
-class Target(_Fields, frozen=True):
+class Target(Record):
     select: Selector | None = None
-    reject: list[Selector] = []
-    field_paths: list[str] = []
+    reject: tuple[Selector, ...] = ()
+    field_paths: tuple[str, ...] = ()
     options: FieldOptions | None = None
 
 
-class Replacement(_Fields, frozen=True):
+class Replacement(Record):
     source: Source | None = None
-    targets: list[Target] | None = None
+    targets: tuple[Target, ...] | None = None
     source_value: str | None = None
     path: str = ""
 
 
-class ObjectReference(_Fields, frozen=True):
+class ObjectReference(Record):
     api_version: str = ""
     group: str = ""
     version: str = ""
@@ -123,94 +118,94 @@ class ObjectReference(_Fields, frozen=True):
         return Gvk(group if slash else self.group, version, self.kind)
 
 
-class FieldReference(_Fields, frozen=True):
+class FieldReference(Record):
     field_path: str = ""
 
 
-class Variable(_Fields, frozen=True):
+class Variable(Record):
     name: str = ""
     objref: ObjectReference = ObjectReference()
     fieldref: FieldReference = FieldReference()
 
 
-class GeneratorOptions(_Fields, frozen=True):
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
+class GeneratorOptions(Record):
+    labels: Mapping[str, str] = NOTHING
+    annotations: Mapping[str, str] = NOTHING
     disable_name_suffix_hash: bool = False
     immutable: bool = False
 
 
-class GeneratorArguments(_Fields, frozen=True):
+class GeneratorArguments(Record):
     """What a ConfigMap or Secret is generated from."""
 
     namespace: str = ""
     name: str = ""
     behavior: str = ""
-    literals: list[str] = []
-    files: list[str] = []
-    envs: list[str] = []
+    literals: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    envs: tuple[str, ...] = ()
     env: str = ""
     options: GeneratorOptions | None = None
 
 
-class SecretArguments(GeneratorArguments, frozen=True):
+class SecretArguments(GeneratorArguments):
     type: str = ""
 
 
-class LegacySortOptions(_Fields, frozen=True):
-    order_first: list[str] = []
-    order_last: list[str] = []
+class LegacySortOptions(Record):
+    order_first: tuple[str, ...] = ()
+    order_last: tuple[str, ...] = ()
 
 
-class SortOptions(_Fields, frozen=True):
+class SortOptions(Record):
     order: str = ""
     legacy_sort_options: LegacySortOptions | None = None
 
 
-class Metadata(_Fields, frozen=True):
+class Metadata(Record):
     name: str = ""
     namespace: str = ""
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
+    labels: Mapping[str, str] = NOTHING
+    annotations: Mapping[str, str] = NOTHING
 
 
-class Kustomization(_Fields, frozen=True):
+class Kustomization(Record):
     """A kustomization file."""
 
     api_version: str = ""
     kind: str = ""
     metadata: Metadata | None = None
-    openapi: dict[str, str] = {}
+    openapi: Mapping[str, str] = NOTHING
     name_prefix: str = ""
     name_suffix: str = ""
     namespace: str = ""
-    common_labels: dict[str, str] | None = None
-    labels: list[Label] = []
-    common_annotations: dict[str, str] = {}
-    patches_strategic_merge: list[str] | None = None
-    patches_json6902: list[Patch] | None = msgspec.field(name="patchesJson6902", default=None)
-    patches: list[Patch] = []
-    images: list[Image] = []
-    image_tags: list[Image] | None = None
-    replacements: list[Replacement] = []
-    replicas: list[Replica] = []
-    vars: list[Variable] | None = None
+    common_labels: Mapping[str, str] | None = None
+    labels: tuple[Label, ...] = ()
+    common_annotations: Mapping[str, str] = NOTHING
+    patches_strategic_merge: tuple[str, ...] | None = None
+    patches_json6902: tuple[Patch, ...] | None = None
+    patches: tuple[Patch, ...] = ()
+    images: tuple[Image, ...] = ()
+    image_tags: tuple[Image, ...] | None = None
+    replacements: tuple[Replacement, ...] = ()
+    replicas: tuple[Replica, ...] = ()
+    vars: tuple[Variable, ...] | None = None
     sort_options: SortOptions | None = None
-    resources: list[str] = []
-    components: list[str] = []
-    crds: list[str] = []
-    bases: list[str] | None = None
-    config_map_generator: list[GeneratorArguments] = []
-    secret_generator: list[SecretArguments] = []
-    helm_globals: dict[str, Any] | None = None
-    helm_charts: list[dict[str, Any]] = []
-    helm_chart_inflation_generator: list[dict[str, Any]] = []
+    resources: tuple[str, ...] = ()
+    components: tuple[str, ...] = ()
+    crds: tuple[str, ...] = ()
+    bases: tuple[str, ...] | None = None
+    config_map_generator: tuple[GeneratorArguments, ...] = ()
+    secret_generator: tuple[SecretArguments, ...] = ()
+    helm_globals: Mapping[str, Any] | None = None
+    helm_charts: tuple[Mapping[str, Any], ...] = ()
+    helm_chart_inflation_generator: tuple[Mapping[str, Any], ...] = ()
     generator_options: GeneratorOptions | None = None
-    configurations: list[str] = []
-    generators: list[str] = []
-    transformers: list[str] = []
-    validators: list[str] = []
-    build_metadata: list[str] = []
+    configurations: tuple[str, ...] = ()
+    generators: tuple[str, ...] = ()
+    transformers: tuple[str, ...] = ()
+    validators: tuple[str, ...] = ()
+    build_metadata: tuple[str, ...] = ()
 
     @property
     def all_resources(self) -> list[str]:
@@ -246,7 +241,7 @@ def parse(text: bytes, file: str) -> Kustomization:
         value = config(text)
     except YAMLError as error:
         raise KustomizationError(f"{file}: {error}") from error
-    kustomization = convert(value if value is not None else {}, Kustomization, file)
+    kustomization = read(value if value is not None else {}, Kustomization, file)
     given = {key.lower() for key, item in value.items() if item not in _EMPTY} if isinstance(value, dict) else set()
     if not given - {"apiversion", "kind"}:
         raise KustomizationError(f"{file} is empty; add at least one field, such as `resources`")
@@ -266,60 +261,9 @@ def warnings(kustomization: Kustomization) -> list[str]:
     ]
 
 
-def convert(value: Any, kind: type[T], file: str, *, lenient: bool = False) -> T:
-    """A configuration as the struct that describes it; `lenient` overlooks unknown fields."""
-    cleaned = _without_nulls(value)
-    if lenient:
-        cleaned = _respelled(cleaned, kind, lenient=True)
-    try:
-        return msgspec.convert(cleaned, kind)
-    except msgspec.ValidationError as error:
-        try:
-            return msgspec.convert(_respelled(cleaned, kind, lenient=lenient), kind)
-        except msgspec.ValidationError:
-            raise KustomizationError(f"{file}: {_sentence(error)}") from error
-
-
 def _check_type(kustomization: Kustomization, file: str) -> None:
     kind = kustomization.kind or "Kustomization"
     if kind not in _VERSIONS:
         raise KustomizationError(f"{file}: kind should be Kustomization or Component, not '{kind}'")
     if kustomization.api_version not in ("", _VERSIONS[kind]):
         raise KustomizationError(f"{file}: apiVersion for {kind} should be {_VERSIONS[kind]}")
-
-
-def _without_nulls(value: Any) -> Any:
-    """A null is as good as a field that is not there."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value
-
-
-def _respelled(value: Any, kind: Any, *, lenient: bool) -> Any:
-    """The same with field names in the case the struct has: kustomize reads `nameprefix` too."""
-    if isinstance(value, list):
-        inner = next(iter(getattr(kind, "__args__", ())), None)
-        return [_respelled(item, inner, lenient=lenient) for item in value]
-    struct = _struct(kind)
-    if not isinstance(value, dict) or struct is None:
-        return value
-    names = {field.encode_name.lower(): field for field in msgspec.structs.fields(struct)}
-    result: dict[str, Any] = {}
-    for key, item in value.items():
-        field = names.get(key.lower())
-        if field is not None:
-            result[field.encode_name] = _respelled(item, field.type, lenient=lenient)
-        elif not lenient:
-            result[key] = item
-    return result
-
-
-def _struct(kind: Any) -> type[msgspec.Struct] | None:
-    candidates = [kind, *getattr(kind, "__args__", ())]
-    return next((one for one in candidates if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
-
-
-def _sentence(error: msgspec.ValidationError) -> str:
-    return str(error).replace("Object contains unknown field", "unknown field").replace("`$.", "`").replace("`", "'")

@@ -26,9 +26,10 @@ def put(collection: Collection, pairs: Mapping[str, str], specs: FieldSpecs) -> 
         elif values is not None:
             raise FieldError(f"expected a mapping, found {values!r}")
 
+    find = fieldspecs.by_type(specs)
     for resource in collection:
         resource.written = resource.written or doubtful
-        for spec in fieldspecs.applicable(specs, resource.gvk):
+        for spec in find(resource.gvk):
             try:
                 fieldspecs.visit(resource.object, spec, setter, dict)
             except FieldError as error:

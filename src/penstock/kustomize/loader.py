@@ -6,7 +6,7 @@ names them: that would be a cycle.
 
 import posixpath
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.kustomize.errors import LoadError
 from penstock.paths import FileError, Tree, is_within
@@ -14,8 +14,7 @@ from penstock.paths import FileError, Tree, is_within
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Loader:
+class Loader(NamedTuple):
     """Reads for the kustomization in the directory `root`, a real path."""
 
     root: str

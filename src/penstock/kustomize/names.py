@@ -38,16 +38,18 @@ def _rename(collection: Collection, text: str, specs: FieldSpecs, *, before: boo
             raise FieldError(f"expected a name, found {value!r}")
         container[key] = text + text_of(value) if before else text_of(value) + text
 
+    find = fieldspecs.by_type(specs)
     for resource in collection:
         original = resource.original
         gvk = Gvk(original.group, original.version, original.kind)
         if any(gvk.selected_by(kind) for kind in _UNTOUCHED):
             continue
-        for spec in fieldspecs.applicable(specs, gvk):
+        for spec in find(gvk):
             if spec.path == _NAME:
                 (resource.prefixes if before else resource.suffixes).append(text)
                 resource.remember()
             fieldspecs.visit(resource.object, spec, setter, str)
+        resource.forget()
     collection.changed()
 
 

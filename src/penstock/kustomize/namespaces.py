@@ -1,12 +1,14 @@
 """The namespace transformer."""
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from penstock.kustomize import fieldspecs
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.errors import FieldError, KustomizationError, ResourceError
 from penstock.kustomize.fieldspecs import FieldSpec, FieldSpecs
+from penstock.kustomize.ids import Gvk
 from penstock.kustomize.resource import Resource
 from penstock.yaml import text_of
 
@@ -29,11 +31,12 @@ def put(
     if subjects not in SUBJECTS:
         raise KustomizationError(f"setRoleBindingSubjects must be one of {', '.join(SUBJECTS)}, not '{subjects}'")
     setter = _setter(namespace, unset_only=unset_only)
+    find = fieldspecs.by_type(specs)
     count = Counter(resource.id for resource in collection)
     for resource in collection:
         before = resource.id
         resource.remember()
-        move(resource, setter, specs, subjects)
+        move(resource, setter, find, subjects)
         after = resource.id
         if after != before:
             count[before] -= 1
@@ -45,10 +48,11 @@ def put(
 
 def put_one(resource: Resource, namespace: str) -> None:
     """Put one object into a namespace, without any configured field."""
-    move(resource, _setter(namespace, unset_only=False), (), "defaultOnly")
+    move(resource, _setter(namespace, unset_only=False), fieldspecs.by_type(()), "defaultOnly")
 
 
-def move(resource: Resource, setter: fieldspecs.Setter, specs: FieldSpecs, subjects: str) -> None:
+def move(resource: Resource, setter: fieldspecs.Setter, find: Callable[[Gvk], FieldSpecs], subjects: str) -> None:
+    """Change one object."""
     value = resource.object
     gvk = resource.gvk
     if not resource.is_cluster_scoped:
@@ -56,12 +60,13 @@ def move(resource: Resource, setter: fieldspecs.Setter, specs: FieldSpecs, subje
     is_binding = gvk.kind in _BINDINGS
     if is_binding:
         _subjects(value, setter, subjects)
-    for spec in fieldspecs.applicable(specs, gvk):
+    for spec in find(gvk):
         if _is_needed(spec, gvk.api_version, is_binding=is_binding):
             try:
                 fieldspecs.visit(value, spec, setter, str)
             except FieldError as error:
                 raise FieldError(f"{resource.id}: {error}") from error
+    resource.forget()
 
 
 def _is_needed(spec: FieldSpec, api_version: str, *, is_binding: bool) -> bool:

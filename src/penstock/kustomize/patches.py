@@ -1,7 +1,6 @@
 """Patches: strategic merges and JSON patches, with and without a target."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.kustomize import jsonpatch, manifests
 from penstock.kustomize.collection import Collection
@@ -20,8 +19,7 @@ _NOTHING = PatchOptions()
 _SHOWN = 80  # characters of an inline patch in messages
 
 
-@dataclass(frozen=True)
-class Strategic:
+class Strategic(NamedTuple):
     """A strategic merge patch, what it may change besides the content, and how messages call it."""
 
     resource: Resource
@@ -96,6 +94,7 @@ def json_patch(
         if not isinstance(result, dict):
             raise PatchError(f"the patch {source} leaves no object of {resource.id}")
         resource.object = result
+        resource.forget()
         resource.blank = frozenset()
     collection.changed()
 
@@ -196,6 +195,7 @@ def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> N
         raise PatchError(f"the patch {one.source} does not fit {before}: {error}") from error
     resource.written = resource.written or one.resource.written
     resource.object = merged or {}
+    resource.forget()
     if merged:
         if not options.allow_kind_change:
             merged["kind"] = before.kind

@@ -1,7 +1,7 @@
 """Where a kustomization lies: what it may read, and how its files are called in messages."""
 
 import posixpath
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.kustomize.context import Context
 from penstock.kustomize.loader import Loader
@@ -9,8 +9,7 @@ from penstock.kustomize.origin import Origin
 from penstock.schema import Schema
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """One kustomization file of a build."""
 
     loader: Loader

@@ -5,10 +5,8 @@ does.
 """
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import msgspec
 
 from penstock.kustomize import generators, images, labels, names, namespaces, patches, replacements, replicas
 from penstock.kustomize.collection import Collection
@@ -25,23 +23,23 @@ from penstock.kustomize.kustomization import (
     Replica,
     SecretArguments,
     Selector,
-    convert,
 )
 from penstock.kustomize.origin import Origin
 from penstock.kustomize.place import Place
+from penstock.kustomize.records import NOTHING, Record, read
 from penstock.kustomize.resource import Resource
 from penstock.kustomize.tracking import note
 from penstock.kustomize.valueadd import ValueTarget, add_value
 from penstock.yaml import YAMLError, config, plain
 
 
-class _Config(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class _Config(Record):
     """The fields of all transformer configurations; each kind reads its own."""
 
     metadata: Metadata = Metadata()
-    field_specs: list[FieldSpecFields] | None = None
-    annotations: dict[str, str] = {}
-    labels: dict[str, str] = {}
+    field_specs: tuple[FieldSpecFields, ...] | None = None
+    annotations: Mapping[str, str] = NOTHING
+    labels: Mapping[str, str] = NOTHING
     unset_only: bool = False
     set_role_binding_subjects: str = ""
     prefix: str = ""
@@ -53,11 +51,11 @@ class _Config(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     json_op: str = ""
     target: Selector | None = None
     options: PatchOptions | None = None
-    paths: list[str] = []
+    paths: tuple[str, ...] = ()
     patches: str = ""
-    replacements: list[Replacement] = []
+    replacements: tuple[Replacement, ...] = ()
     value: str = ""
-    targets: list[ValueTarget] = []
+    targets: tuple[ValueTarget, ...] = ()
     target_file_path: str = ""
 
     @property
@@ -107,7 +105,7 @@ def _run(resource: Resource, place: Place, collection: Collection) -> None:
     if run is None:
         raise KustomizationError(f"{resource.id} is not a transformer")
     file = resource.origin.path if resource.origin else place.file
-    run(convert(_configuration(resource), _Config, file, lenient=True), place, collection)
+    run(read(_configuration(resource), _Config, file, lenient=True), place, collection)
 
 
 def _builtin(resource: Resource, place: Place) -> str:
@@ -133,7 +131,7 @@ def _arguments(resource: Resource, kind: type[Any], place: Place) -> Any:
     for field in ("name", "namespace"):
         if not value.get(field) and metadata.get(field):
             value[field] = metadata[field]
-    return convert(value, kind, place.file, lenient=True)
+    return read(value, kind, place.file, lenient=True)
 
 
 def _origin(resource: Resource) -> Origin:
@@ -218,12 +216,12 @@ def _value_add(settings: _Config, place: Place, collection: Collection) -> None:
     add_value(collection, value, targets)
 
 
-def _targets(path: str, place: Place) -> list[ValueTarget]:
+def _targets(path: str, place: Place) -> tuple[ValueTarget, ...]:
     try:
         value = config(place.read(path))
     except YAMLError as error:
         raise KustomizationError(f"{place.name(path)}: {error}") from error
-    return convert(value or {}, _Config, place.name(path), lenient=True).targets
+    return read(value or {}, _Config, place.name(path), lenient=True).targets
 
 
 def _replacements(settings: _Config, place: Place, collection: Collection) -> None:

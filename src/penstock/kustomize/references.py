@@ -5,38 +5,36 @@ with the product of referrers and objects.
 """
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from penstock.kustomize.collection import Collection
-from penstock.kustomize.config import NameReferences
+from penstock.kustomize.config import NameReferences, TransformerConfig, Trie
 from penstock.kustomize.errors import FieldError
 from penstock.kustomize.fieldspecs import split
 from penstock.kustomize.ids import CLUSTER, Gvk
 from penstock.kustomize.resource import Resource
 from penstock.yaml import text_of
 
-Trie = dict[str, Any]  # by name: deeper tries; under the empty name: the references that end here
 _Place = tuple[Any, Any, tuple[tuple[int, Gvk, str], ...]]  # container, key, references
 
 
-def update(collection: Collection, references: NameReferences) -> None:
+def update(collection: Collection, config: TransformerConfig) -> None:
     """Write the current names into every field that refers to an object by an earlier one."""
     candidates = _Candidates(collection)
     if not candidates.by_name:
         return
     for resource in collection:
         original = resource.original
-        trie = _trie(references, Gvk(original.group, original.version, original.kind))
+        gvk = Gvk(original.group, original.version, original.kind)
+        trie = config.tries.get(gvk)
         if trie is None:
-            continue
+            trie = config.tries[gvk] = _trie(config.name_references, gvk)
         found = sorted(_hits(resource, trie), key=lambda hit: hit[0])
         for _, target, path, container, key in found:
             _Referrer(resource, target, path, candidates).follow(container, key)
 
 
-@lru_cache(maxsize=2048)
-def _trie(references: NameReferences, original: Gvk) -> Trie | None:
+def _trie(references: NameReferences, original: Gvk) -> Trie:
     """All fields of a type in which names may stand, to be found in one walk."""
     root: Trie = {}
     number = 0
@@ -48,7 +46,7 @@ def _trie(references: NameReferences, original: Gvk) -> Trie | None:
                     node = node.setdefault(part.removesuffix("[]"), {})
                 node.setdefault("", []).append((number, target, spec.path))
             number += 1
-    return root or None
+    return root
 
 
 def _hits(resource: Resource, trie: Trie) -> Iterator[tuple[int, Gvk, str, Any, Any]]:

@@ -9,8 +9,9 @@ from penstock.kustomize.copying import deep_copy
 from penstock.kustomize.errors import FieldError, KustomizationError
 from penstock.kustomize.fieldpaths import Kind, New, Spot, lookup, matches, split_dotted
 from penstock.kustomize.ids import CLUSTER, DEFAULT_NAMESPACE, Gvk
-from penstock.kustomize.kustomization import FieldOptions, Replacement, Selector, Source, Target, convert
+from penstock.kustomize.kustomization import FieldOptions, Replacement, Selector, Source, Target
 from penstock.kustomize.place import Place
+from penstock.kustomize.records import read
 from penstock.kustomize.resource import Resource
 from penstock.kustomize.selectors import SelectorMatcher
 from penstock.yaml import YAMLError, config, text_of
@@ -40,7 +41,7 @@ def _file(path: str, place: Place) -> list[Replacement]:
     if not isinstance(value, (dict, list)):
         raise KustomizationError(f"{place.name(path)}: expected a replacement or a list of them")
     values = value if isinstance(value, list) else [value]
-    return [convert(one, Replacement, place.name(path)) for one in values]
+    return [read(one, Replacement, place.name(path)) for one in values]
 
 
 def apply(collection: Collection, replacements: Iterable[Replacement]) -> None:
@@ -153,6 +154,7 @@ def _write_field(resource: Resource, value: Any, path: str, parts: list[str], op
     if options and options.create:
         create = "mapping" if isinstance(value, dict) else "list" if isinstance(value, list) else "scalar"
     if structured.write(resource.object, value, parts, create):
+        resource.forget()
         return
     try:
         spots = matches(resource.object, parts, create)
@@ -164,6 +166,7 @@ def _write_field(resource: Resource, value: Any, path: str, parts: list[str], op
         verb = "find or create" if create else "find"
         raise FieldError(f"cannot {verb} the replacement target '{path}' in {resource.id}")
     resource.written = True
+    resource.forget()
 
 
 def _set(spot: Spot, value: Any, options: FieldOptions | None) -> None:

@@ -19,6 +19,7 @@ class Resource:
     """One object. `object` is plain data; the rest is the build's own memory and never printed."""
 
     __slots__ = (
+        "_id",
         "behavior",
         "blank",
         "hashed",
@@ -43,6 +44,7 @@ class Resource:
         blank: Blank | None = frozenset(),
     ) -> None:
         self.object = value
+        self._id: Id | None = None
         self.schema = schema  # knows which kinds live outside namespaces
         self.origin = origin
         self.blank = blank  # fields left blank rather than null; None: every null is one
@@ -58,17 +60,16 @@ class Resource:
 
     @property
     def gvk(self) -> Gvk:
-        value = self.object
-        return gvk(text_of(value.get("apiVersion")), text_of(value.get("kind")))
+        group, version, kind, _, _ = self.id
+        return Gvk(group, version, kind)
 
     @property
     def kind(self) -> str:
-        return text_of(self.object.get("kind"))
+        return self.id.kind
 
     @property
     def name(self) -> str:
-        metadata = self.object.get("metadata")
-        return text_of(metadata.get("name")) if isinstance(metadata, dict) else ""
+        return self.id.name
 
     @property
     def namespace(self) -> str:
@@ -77,6 +78,16 @@ class Resource:
 
     @property
     def id(self) -> Id:
+        known = self._id
+        if known is None:
+            known = self._id = self._identify()
+        return known
+
+    def forget(self) -> None:
+        """Say that name, namespace or type may have changed: the identity is worked out anew."""
+        self._id = None
+
+    def _identify(self) -> Id:
         value = self.object
         api_version, kind = text_of(value.get("apiVersion")), text_of(value.get("kind"))
         metadata = value.get("metadata")
@@ -123,9 +134,11 @@ class Resource:
         self.previous.append(Previous(current.namespace, current.name, current.kind))
 
     def set_name(self, name: str) -> None:
+        self._id = None
         self.metadata()["name"] = name
 
     def set_namespace(self, namespace: str) -> None:
+        self._id = None
         metadata = self.metadata()
         if namespace:
             metadata["namespace"] = namespace

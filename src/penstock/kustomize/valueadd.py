@@ -2,19 +2,18 @@
 
 from typing import Any
 
-import msgspec
-
 from penstock.kustomize import namespaces
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.errors import FieldError, KustomizationError
 from penstock.kustomize.fieldpaths import matches
 from penstock.kustomize.fieldspecs import split_on
 from penstock.kustomize.kustomization import Selector
+from penstock.kustomize.records import Record
 from penstock.kustomize.selectors import select
 from penstock.yaml import text_of
 
 
-class ValueTarget(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class ValueTarget(Record):
     """Where a value goes; a position counts the parts of a file path from 1, 0 replaces the field."""
 
     selector: Selector | None = None
@@ -35,6 +34,7 @@ def add_value(collection: Collection, value: str, targets: list[ValueTarget]) ->
                 namespaces.put_one(resource, value)
             else:
                 _set(resource.object, value, target)
+                resource.forget()
     collection.changed()
 
 

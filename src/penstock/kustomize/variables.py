@@ -62,8 +62,10 @@ def resolve(collection: Collection, variables: Variables, specs: FieldSpecs, con
         return
     used: set[str] = set()
     setter = _setter(values, used)
+    find = fieldspecs.by_type(specs)
     for resource in collection:
-        for spec in fieldspecs.applicable(specs, resource.gvk):
+        resource.forget()
+        for spec in find(resource.gvk):
             try:
                 fieldspecs.visit(resource.object, spec, setter)
             except FieldError as error:

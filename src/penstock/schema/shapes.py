@@ -1,7 +1,8 @@
 """The shape of a value: what a merge needs to know when it meets it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 Finder = Callable[[], "Shape | None"]
 
@@ -43,13 +44,12 @@ class Shape:
         return self._element() if self._element else None
 
 
-@dataclass(frozen=True)
-class Schema:
+class Schema(NamedTuple):
     """Shapes by resource type, and the scopes that are known."""
 
     shapes: Mapping[tuple[str, str], Finder]  # by apiVersion and kind
-    namespaced: Mapping[tuple[str, str], bool] = field(default_factory=dict[tuple[str, str], bool])
-    definitions: Mapping[str, Finder] = field(default_factory=dict[str, Finder])  # by their OpenAPI names
+    namespaced: Mapping[tuple[str, str], bool] = MappingProxyType({})
+    definitions: Mapping[str, Finder] = MappingProxyType({})  # by their OpenAPI names
 
     def shape(self, api_version: str, kind: str) -> Shape | None:
         """The shape of a resource type, None for an unknown one."""
