@@ -15,6 +15,7 @@ short code:
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,15 +29,32 @@ def main(source: str, version: str) -> None:
     definitions: dict[str, Definition] = json.loads(Path(source).read_text())["definitions"]
     names = sorted(definitions)
     numbers = {name: number for number, name in enumerate(names)}
+    types = [_type(definitions[name], numbers) for name in names]
     table = {
         "version": version,
+        "merging": _merging(types),
         "kinds": dict(sorted(_kinds(definitions, numbers))),
         "names": names,
-        "types": [_type(definitions[name], numbers) for name in names],
+        "types": types,
     }
     target = TARGET / f"kubernetes-{version}.json"
     target.write_text(json.dumps(table, separators=(",", ":"), sort_keys=True) + "\n")
     sys.stdout.write(f"{target.name}: {len(names)} types, {target.stat().st_size} bytes\n")
+
+
+def _merging(types: list[Any]) -> list[int]:
+    """The types in which, however deep, a list merges: in all others a merge need not look."""
+    codes = [list(code.values()) if isinstance(code, dict) else [code] for code in types]
+    found = {number for number, texts in enumerate(codes) if any("=" in text for text in texts)}
+    while True:
+        more = {
+            number
+            for number, texts in enumerate(codes)
+            if number not in found and any(int(one) in found for text in texts for one in re.findall(r"@(\d+)", text))
+        }
+        if not more:
+            return sorted(found)
+        found |= more
 
 
 def _kinds(definitions: dict[str, Definition], numbers: dict[str, int]) -> list[tuple[str, int]]:

@@ -5,14 +5,13 @@ What a base configures holds for the overlays above it too.
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
 from penstock.kustomize import defaults, fieldspecs
 from penstock.kustomize.fieldspecs import FieldSpec, FieldSpecs
+from penstock.kustomize.fieldtrie import Trie
 from penstock.kustomize.ids import Gvk
 from penstock.kustomize.order import kind_order
 
-Trie = dict[str, Any]  # by name: deeper tries; under the empty name: the references that end here
 NameReferences = tuple[tuple[Gvk, FieldSpecs], ...]  # what is referred to, and where its name stands
 
 
@@ -52,7 +51,7 @@ class TransformerConfig:
     ) -> None:
         self.__dict__.update({name: specs.get(name, ()) for name in _LISTS})
         self.name_references = name_references
-        self.tries: dict[Gvk, Trie] = {}  # the places of names, worked out once a type
+        self.tries = dict[Gvk, Trie]()  # the places of names, worked out once a type
         self.parts = parts  # what it was merged from
 
     def merged(self, other: "TransformerConfig") -> "TransformerConfig":

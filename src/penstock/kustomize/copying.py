@@ -13,4 +13,11 @@ def deep_copy(value: Any) -> Any:
     return value
 
 
+def holds_null(value: Any) -> bool:
+    """Whether a field somewhere in the value is null."""
+    if type(value) is dict:
+        return any(item is None or (type(item) in _COLLECTIONS and holds_null(item)) for item in value.values())
+    return any(type(item) in _COLLECTIONS and holds_null(item) for item in value)
+
+
 _COLLECTIONS = frozenset({dict, list})

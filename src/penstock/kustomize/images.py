@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from penstock.kustomize import fieldspecs
+from penstock.kustomize import fieldspecs, fieldtrie
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.errors import FieldError
 from penstock.kustomize.fieldspecs import FieldSpecs
+from penstock.kustomize.fieldtrie import Trie
+from penstock.kustomize.ids import Gvk
 from penstock.kustomize.kustomization import Image
 from penstock.kustomize.selectors import pattern
 from penstock.yaml import text_of
@@ -30,15 +32,18 @@ def put(collection: Collection, image: Image, specs: FieldSpecs) -> None:
         if new is not None:
             container[key] = new
 
-    find = fieldspecs.by_type(specs)
+    tries = dict[Gvk, Trie]()
     for resource in collection:
         gvk = resource.gvk
         if gvk.kind == "CustomResourceDefinition":
             continue
         try:
             _walk(resource.object, setter)
-            for spec in find(gvk):
-                fieldspecs.visit(resource.object, spec, setter)
+            if gvk not in tries:
+                tries[gvk] = fieldtrie.build((spec.path, None) for spec in specs if spec.matches(gvk))
+            for _, container, key in fieldtrie.hits(resource.object, tries[gvk]):
+                if container[key] is not None:
+                    setter(container, key)
         except FieldError as error:
             raise FieldError(f"{resource.id}: {error}") from error
 

@@ -25,10 +25,11 @@ class Loader(NamedTuple):
 
     def read(self, path: str) -> bytes:
         """The content of a file; a relative path starts at the root."""
-        if _URL.match(path):
+        if "://" in path and _URL.match(path):
             raise LoadError(f"'{path}' is remote; remote files are not allowed here")
         try:
-            return self.tree.read(posixpath.join(self.root, path), within=self.root if self.restrict else None)
+            full = path if path.startswith("/") else f"{self.root}/{path}"
+            return self.tree.read(full, within=self.root if self.restrict else None)
         except FileError as error:
             raise LoadError(str(error)) from error
 

@@ -46,19 +46,20 @@ def merge(
     `blank` are the fields of the value that were left blank (None: every null), `schemas` those of single
     fields.
     """
-    merged = _Merge(value, schema, blank, schemas).walk(value, patch, None, ())
+    merged = _Merge(schema, blank, schemas).walk(value, patch, None, ())
     return merged if isinstance(merged, dict) else None
 
 
 class _Merge:
-    def __init__(self, value: Any, schema: Schema, blank: Blank | None, schemas: Mapping[_Path, Any]) -> None:
+    def __init__(self, schema: Schema, blank: Blank | None, schemas: Mapping[_Path, Any]) -> None:
         self._schema = schema
-        self._blank = blank if blank is not None or _holds_null(value) else frozenset[_Path]()
+        self._blank = blank
         self._shapes = {path: shape_of(one) for path, one in schemas.items()}
+        self._is_quiet = blank == frozenset() and not schemas  # only types matter
 
     def walk(self, value: Any, patch: Any, shape: Shape | None, path: _Path) -> Any:
-        if path in self._shapes:
-            shape = self._shapes[path]
+        if self._shapes:
+            shape = self._shapes.get(path, shape)
         if shape is None:
             shape = self._shape_of(value) or self._shape_of(patch)
         leading = value if value is not MISSING and value is not None else patch
@@ -90,20 +91,34 @@ class _Merge:
         target = self._mapping_target(value, patch)
         if target is MISSING:
             return MISSING
-        if patch is MISSING and shape is None and not self._blank and self._blank is not None:
-            return target
-        source = patch if isinstance(patch, dict) else {}
-        for key in [*target, *(key for key in source if key not in target)]:
-            child = shape.field(key) if shape else None
+        source: dict[str, Any] = patch if isinstance(patch, dict) else {}
+        if source is not target:
+            self._settle(target, source, shape, path)
+        for key, new in list(source.items()):
             before = target.get(key, MISSING)
-            if type(before) in _PLAIN and key not in source:
+            if type(new) in _PLAIN and type(before) in _PLAIN:
+                target[key] = new
                 continue
-            after = self.walk(before, source.get(key, MISSING), child, (*path, key))
-            if after is MISSING or (after is None and key in source):
+            after = self.walk(before, new, shape.field(key) if shape else None, (*path, key))
+            if after is MISSING or after is None:
                 target.pop(key, None)
             elif after is not before:
                 target[key] = after
         return target
+
+    def _settle(self, target: dict[str, Any], source: dict[str, Any], shape: Shape | None, path: _Path) -> None:
+        """Go through the fields that the patch does not mention: blank ones vanish, and keyed lists are tidied."""
+        for key, before in list(target.items()):
+            if key in source or type(before) in _PLAIN:
+                continue
+            child = shape.field(key) if shape else None
+            if self._is_quiet and (child is None or not child.deep):
+                continue
+            after = self.walk(before, MISSING, child, (*path, key))
+            if after is MISSING:
+                del target[key]
+            elif after is not before:
+                target[key] = after
 
     def _mapping_target(self, value: Any, patch: Any) -> Any:
         directive = _mapping_directive(patch)
@@ -174,13 +189,6 @@ class _Merge:
         return result
 
 
-def _holds_null(value: Any) -> bool:
-    if type(value) is dict:
-        return any(item is None or (type(item) in _COLLECTIONS and _holds_null(item)) for item in value.values())
-    return any(type(item) in _COLLECTIONS and _holds_null(item) for item in value)
-
-
-_COLLECTIONS = frozenset({dict, list})
 _PLAIN = frozenset({str, int, bool, float})
 
 

@@ -28,7 +28,9 @@ class Origin(NamedTuple):
 
     def below(self, path: str) -> "Origin":
         """The origin of what a kustomization at this origin names with a local path."""
-        return self._replace(path=posixpath.normpath(posixpath.join(self.path, path)))
+        if "./" in path or "//" in path or path.endswith(("/", ".")):
+            return self._replace(path=posixpath.normpath(posixpath.join(self.path, path)))
+        return Origin(f"{self.path}/{path}" if self.path else path, self.repo, self.ref)
 
     def configuration(self, file: str, kind: str) -> "Origin":
         """The origin of what a field of the kustomization file at this origin makes or changes."""

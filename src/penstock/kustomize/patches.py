@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from penstock.kustomize import jsonpatch, manifests
 from penstock.kustomize.collection import Collection
-from penstock.kustomize.copying import deep_copy
+from penstock.kustomize.copying import deep_copy, holds_null
 from penstock.kustomize.errors import BuildError, PatchError
 from penstock.kustomize.ids import Id
 from penstock.kustomize.kustomization import Patch, PatchOptions, Selector
@@ -188,6 +188,8 @@ def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> N
     options = one.options
     if options.allow_name_change or options.allow_kind_change:
         resource.remember()
+    if resource.blank is None and not holds_null(resource.object):
+        resource.blank = frozenset()
     schemas = {**one.resource.schemas, **resource.schemas}
     try:
         merged = merge(resource.object, one.resource.object, one.schema, blank=resource.blank, schemas=schemas)

@@ -4,18 +4,17 @@ Candidates are looked up by the names they had before, so the cost grows with th
 with the product of referrers and objects.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+from penstock.kustomize import fieldtrie
 from penstock.kustomize.collection import Collection
-from penstock.kustomize.config import NameReferences, TransformerConfig, Trie
+from penstock.kustomize.config import NameReferences, TransformerConfig
 from penstock.kustomize.errors import FieldError
-from penstock.kustomize.fieldspecs import split
+from penstock.kustomize.fieldtrie import Trie
 from penstock.kustomize.ids import CLUSTER, Gvk
 from penstock.kustomize.resource import Resource
 from penstock.yaml import text_of
-
-_Place = tuple[Any, Any, tuple[tuple[int, Gvk, str], ...]]  # container, key, references
 
 
 def update(collection: Collection, config: TransformerConfig) -> None:
@@ -29,46 +28,20 @@ def update(collection: Collection, config: TransformerConfig) -> None:
         trie = config.tries.get(gvk)
         if trie is None:
             trie = config.tries[gvk] = _trie(config.name_references, gvk)
-        found = sorted(_hits(resource, trie), key=lambda hit: hit[0])
-        for _, target, path, container, key in found:
+        try:
+            found = sorted(fieldtrie.hits(resource.object, trie), key=lambda hit: hit[0][0])
+        except FieldError as error:
+            raise FieldError(f"{resource.id}: looking for names of other objects: {error}") from error
+        for (_, target, path), container, key in found:
             _Referrer(resource, target, path, candidates).follow(container, key)
 
 
 def _trie(references: NameReferences, original: Gvk) -> Trie:
-    """All fields of a type in which names may stand, to be found in one walk."""
-    root: Trie = {}
-    number = 0
-    for target, specs in references:
-        for spec in specs:
-            if spec.matches(original):
-                node = root
-                for part in split(spec.path):
-                    node = node.setdefault(part.removesuffix("[]"), {})
-                node.setdefault("", []).append((number, target, spec.path))
-            number += 1
-    return root
-
-
-def _hits(resource: Resource, trie: Trie) -> Iterator[tuple[int, Gvk, str, Any, Any]]:
-    stack: list[tuple[Any, Trie]] = [(resource.object, trie)]
-    while stack:
-        value, node = stack.pop()
-        if type(value) is list:
-            stack.extend((item, node) for item in value)
-            continue
-        if type(value) is not dict:
-            if value is None:
-                continue
-            raise FieldError(
-                f"{resource.id}: expected a mapping or list where a name reference may stand, found {value!r}"
-            )
-        for name, deeper in node.items():
-            if name == "" or name not in value:
-                continue
-            for number, target, path in deeper.get("", ()):
-                yield number, target, path, value, name
-            if len(deeper) > 1 or "" not in deeper:
-                stack.append((value[name], deeper))
+    """All fields of a type in which names may stand, numbered in the order in which they are followed."""
+    numbered = enumerate((target, spec) for target, specs in references for spec in specs)
+    return fieldtrie.build(
+        (spec.path, (number, target, spec.path)) for number, (target, spec) in numbered if spec.matches(original)
+    )
 
 
 class _Candidates:

@@ -11,6 +11,7 @@ from penstock.paths.errors import EscapeError, FileError
 from penstock.paths.tree import is_within
 
 _LARGEST = 64 << 20  # bytes
+_NOT_NAMES = frozenset({"", ".", ".."})
 
 
 class DiskTree:
@@ -33,7 +34,9 @@ class DiskTree:
 
         A link is followed, but what it leads to must be a file in or below `within`.
         """
-        parent, name = os.path.split(os.path.normpath(path))
+        parent, _, name = path.rpartition("/")
+        if name in _NOT_NAMES or parent not in self._real:
+            parent, name = os.path.split(os.path.normpath(path))
         target = f"{self._real_directory(parent)}/{name}"
         try:
             handle = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

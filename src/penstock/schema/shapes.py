@@ -13,7 +13,7 @@ class Shape:
     Types refer to each other in circles, so what lies below is looked up when it is asked for, and kept.
     """
 
-    __slots__ = ("_element", "_fields", "_found", "_values", "keys", "merges")
+    __slots__ = ("_element", "_fields", "_found", "_values", "deep", "keys", "merges")
 
     def __init__(
         self,
@@ -23,7 +23,9 @@ class Shape:
         element: Finder | None = None,
         merges: bool = False,
         keys: tuple[str, ...] = (),
+        deep: bool = True,
     ) -> None:
+        self.deep = deep  # whether a list that merges may lie below
         self.merges = merges
         self.keys = keys  # of a list that merges; empty for one of scalars
         self._fields = fields or {}

@@ -15,7 +15,7 @@ DEFAULT = "1.21"  # what kustomize 5 merges by; a newer table would merge lists 
 def builtin(version: str = DEFAULT) -> Schema:
     """The types of one Kubernetes version."""
     table = json.loads((Path(__file__).parent / f"kubernetes-{version}.json").read_bytes())
-    types = _Types(table["types"])
+    types = _Types(table["types"], frozenset(table["merging"]))
     shapes = {_type_meta(kind): partial(types.shape, number) for kind, number in table["kinds"].items()}
     definitions = {name: partial(types.shape, number) for number, name in enumerate(table["names"])}
     return Schema(shapes, NAMESPACED, definitions)
@@ -27,8 +27,9 @@ def _type_meta(kind: str) -> tuple[str, str]:
 
 
 class _Types:
-    def __init__(self, codes: list[Mapping[str, str] | str]) -> None:
+    def __init__(self, codes: list[Mapping[str, str] | str], merging: frozenset[int]) -> None:
         self._codes = codes
+        self._merging = merging
         self._shapes: dict[int, Shape | None] = {}
 
     def shape(self, number: int) -> Shape | None:
@@ -38,7 +39,7 @@ class _Types:
                 self._shapes[number] = self._decoded(code)
             else:
                 fields: dict[str, Finder] = {name: partial(self._decoded, text) for name, text in code.items()}
-                self._shapes[number] = Shape(fields=fields)
+                self._shapes[number] = Shape(fields=fields, deep=number in self._merging)
         return self._shapes[number]
 
     def _decoded(self, code: str) -> Shape | None:
@@ -46,15 +47,20 @@ class _Types:
         if kind[0] == "@":
             return self.shape(int(kind[1:]))
         if kind[0] == "{":
-            return Shape(values=partial(self._decoded, kind[1:]))
+            return Shape(values=partial(self._decoded, kind[1:]), deep=self._is_deep(kind))
         if kind[0] == "[":
             keys = next((attribute[:-1] for attribute in attributes if attribute.endswith("=")), None)
             return Shape(
                 element=partial(self._decoded, kind[1:]),
                 merges=keys is not None,
                 keys=tuple(keys.split(",")) if keys else (),
+                deep=keys is not None or self._is_deep(kind),
             )
         return None if kind == "o" else SCALAR
 
+    def _is_deep(self, kind: str) -> bool:
+        number = kind.lstrip("[{@")
+        return number.isdigit() and int(number) in self._merging
 
-SCALAR = Shape()
+
+SCALAR = Shape(deep=False)
