@@ -62,6 +62,8 @@ def read(loader: Loader, origin: Origin, context: Context) -> tuple[Kustomizatio
     place = Place(loader, name, origin, context)
     kustomization = kustomizations.parse(content, place.file)
     context.warnings.extend(kustomizations.warnings(kustomization))
+    if kustomization.replacements or kustomization.transformers or kustomization.components:
+        context.replaces = True
     return kustomization, place
 
 
@@ -169,3 +171,4 @@ def _component(path: str, place: Place, into: Accumulated) -> None:
     if not component.is_component:
         raise KustomizationError(f"{component_place.file} is no Component; list it under `resources` of {place.file}")
     accumulate(component, component_place, into)
+    into.collection.check()

@@ -43,21 +43,15 @@ _BEHAVIORS: dict[str, Behavior] = {"create": "create", "replace": "replace", "me
 
 
 def absorb(resource: Resource) -> None:
-    """Make every annotation a string, and take over the notes that stand among them."""
+    """Take over the notes that stand among the annotations of an object."""
     metadata = resource.object.get("metadata")
     values = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not values or not isinstance(values, dict):
-        return
-    for key, value in values.items():
-        if type(value) is not str:
-            values[key] = _text(resource, key, value)
-        if key.startswith(_OURS):
-            _take(resource, values)
-            return
+    if values and isinstance(values, dict) and any(key.startswith(_OURS) for key in values):
+        _take(resource, values)
 
 
 def finish(resource: Resource, *, origin: bool, transformations: bool) -> None:
-    """Remove the notes, and what was not asked for."""
+    """Remove the notes, and what was not asked for. Every annotation becomes a string."""
     metadata = resource.object.get("metadata")
     if not isinstance(metadata, dict) or "annotations" not in metadata:
         return
@@ -75,12 +69,6 @@ def is_local(resource: Resource) -> bool:
     metadata = resource.object.get("metadata")
     values = metadata.get("annotations") if isinstance(metadata, dict) else None
     return isinstance(values, dict) and text_of(values.get(LOCAL, "false")) != "false"
-
-
-def _text(resource: Resource, key: str, value: object) -> str:
-    if value is None and resource.blank is not None:
-        return "" if ("metadata", "annotations", key) in resource.blank else "null"
-    return text_of(value)
 
 
 def _take(resource: Resource, values: dict[str, str]) -> None:

@@ -97,6 +97,7 @@ def _drop_local(collection: Collection) -> None:
     if len(kept) != len(collection):
         collection.resources = kept
         collection.changed()
+    collection.check()
 
 
 def _sort(kustomization: Kustomization, collection: Collection, context: Context) -> None:

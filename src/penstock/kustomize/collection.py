@@ -44,6 +44,16 @@ class Collection:
         for resource in resources:
             self.append(resource)
 
+    def check(self) -> None:
+        """ResourceError if two objects have one identity by now."""
+        if self._current is None:
+            seen: set[Id] = set()
+            for resource in self.resources:
+                if resource.id in seen:
+                    raise ResourceError(f"two objects have the identity {resource.id}")
+                seen.add(resource.id)
+            self._current = seen
+
     def changed(self) -> None:
         """Forget the indexes, because an identity changed or an object went away."""
         self._current = None

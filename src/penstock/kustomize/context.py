@@ -30,6 +30,7 @@ class Context:
         self.schema = builtin()
         self.warnings: list[str] = []
         self.tracked = False  # whether the result shows origins or transformations
+        self.replaces = False  # whether replacements may follow, which look at how a value was set
         self._schema_chosen = False
         self._kustomizations = 0
 

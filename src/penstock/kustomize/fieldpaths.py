@@ -13,7 +13,7 @@ from penstock.kustomize.errors import FieldError
 from penstock.kustomize.fieldspecs import split_on
 from penstock.kustomize.selectors import pattern
 from penstock.yaml import text_of
-from penstock.yaml.scalars import is_string, resolve
+from penstock.yaml.scalars import Untagged, is_string, resolve
 
 Kind = Literal["scalar", "mapping", "list"]
 Spot = tuple[Any, Any]  # a container, and the key or index of a value in it
@@ -145,13 +145,7 @@ def _empty(following: str | None, create: Kind) -> Any:
     return [] if _is_condition(following) or _number(following) is not None else {}
 
 
-class New(str):
-    """A scalar that was just made: it takes the type that its text suggests."""
-
-    __slots__ = ()
-
-
-NEW = New()
+NEW = Untagged()
 
 
 def _list(value: Any) -> list[Any]:

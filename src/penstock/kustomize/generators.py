@@ -89,6 +89,7 @@ def _take_over(new: Resource, old: Resource) -> None:
     new.behavior = old.behavior
     new.previous, new.prefixes, new.suffixes = old.previous, old.prefixes, old.suffixes
     new.variables = list(old.variables)
+    new.touched = list(old.touched)
 
 
 def _texts(values: object) -> dict[str, str]:

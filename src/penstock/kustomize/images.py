@@ -11,13 +11,17 @@ from penstock.kustomize.ids import Gvk
 from penstock.kustomize.kustomization import Image
 from penstock.kustomize.selectors import pattern
 from penstock.yaml import text_of
+from penstock.yaml.scalars import Untagged
 
 _CONTAINERS = frozenset({"containers", "initContainers"})
 _TAIL = r"(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$"
 
 
-def put(collection: Collection, image: Image, specs: FieldSpecs) -> None:
-    """Change the image in every list of containers at any depth, and where the specs say."""
+def put(collection: Collection, image: Image, specs: FieldSpecs, *, untagged: bool = False) -> None:
+    """Change the image in every list of containers at any depth, and where the specs say.
+
+    With `untagged`, a later replacement may give the field another type.
+    """
     changed: dict[str, str | None] = {}  # what became of an image name; None: another image
 
     def setter(container: Any, key: Any) -> None:
@@ -30,7 +34,7 @@ def put(collection: Collection, image: Image, specs: FieldSpecs) -> None:
             changed[value] = _changed(value, image)
         new = changed[value]
         if new is not None:
-            container[key] = new
+            container[key] = Untagged(new) if untagged else new
 
     tries = dict[Gvk, Trie]()
     for resource in collection:
@@ -46,6 +50,7 @@ def put(collection: Collection, image: Image, specs: FieldSpecs) -> None:
                     setter(container, key)
         except FieldError as error:
             raise FieldError(f"{resource.id}: {error}") from error
+        resource.written = resource.written or untagged
 
 
 def _walk(value: Any, setter: fieldspecs.Setter) -> None:

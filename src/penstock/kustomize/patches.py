@@ -13,7 +13,7 @@ from penstock.kustomize.place import Place
 from penstock.kustomize.resource import Resource
 from penstock.kustomize.selectors import select
 from penstock.schema import Schema
-from penstock.yaml import YAMLError, config, plain, text_of
+from penstock.yaml import YAMLError, config, plain, through_json
 
 _NOTHING = PatchOptions()
 _SHOWN = 80  # characters of an inline patch in messages
@@ -85,17 +85,17 @@ def json_patch(
             metadata = resource.metadata()
             if not isinstance(metadata.get("annotations"), dict):
                 metadata["annotations"] = {}
-        if resource.written:
-            resource.object = plain(resource.object)
         try:
-            result = jsonpatch.apply(resource.object, operations)
+            result = jsonpatch.apply(through_json(resource.object), operations)
         except PatchError as error:
             raise PatchError(f"the patch {source} does not apply to {resource.id}: {error}") from error
         if not isinstance(result, dict):
             raise PatchError(f"the patch {source} leaves no object of {resource.id}")
         resource.object = result
-        resource.forget()
         resource.blank = frozenset()
+        resource.shared.clear()
+        resource.set_texts("annotations", resource.annotations)
+        resource.forget()
     collection.changed()
 
 
@@ -170,16 +170,8 @@ def _normal(one: Resource) -> Resource:
     metadata: dict[str, Any] = one.metadata()
     for field in ("labels", "annotations"):
         if field in metadata:
-            values = metadata[field]
-            texts = {key: _string(one, field, key, value) for key, value in values.items()} if values else {}
-            one.set_texts(field, texts)
+            one.set_texts(field, one.labels if field == "labels" else one.annotations)
     return one
-
-
-def _string(one: Resource, field: str, key: str, value: Any) -> str:
-    if value is None and one.blank is not None and ("metadata", field, key) not in one.blank:
-        return "null"
-    return text_of(value)
 
 
 def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> None:
@@ -196,6 +188,7 @@ def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> N
     except PatchError as error:
         raise PatchError(f"the patch {one.source} does not fit {before}: {error}") from error
     resource.written = resource.written or one.resource.written
+    resource.spread()
     resource.object = merged or {}
     resource.forget()
     if merged:

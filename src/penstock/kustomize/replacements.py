@@ -7,7 +7,7 @@ from penstock.kustomize import structured
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.copying import deep_copy
 from penstock.kustomize.errors import FieldError, KustomizationError
-from penstock.kustomize.fieldpaths import Kind, New, Spot, lookup, matches, split_dotted
+from penstock.kustomize.fieldpaths import Kind, Spot, lookup, matches, split_dotted
 from penstock.kustomize.ids import CLUSTER, DEFAULT_NAMESPACE, Gvk
 from penstock.kustomize.kustomization import FieldOptions, Replacement, Selector, Source, Target
 from penstock.kustomize.place import Place
@@ -15,7 +15,7 @@ from penstock.kustomize.records import read
 from penstock.kustomize.resource import Resource
 from penstock.kustomize.selectors import SelectorMatcher
 from penstock.yaml import YAMLError, config, text_of
-from penstock.yaml.scalars import WrittenBool, resolve
+from penstock.yaml.scalars import Untagged, WrittenBool, resolve
 
 _NAME = "metadata.name"
 
@@ -166,6 +166,7 @@ def _write_field(resource: Resource, value: Any, path: str, parts: list[str], op
         verb = "find or create" if create else "find"
         raise FieldError(f"cannot {verb} the replacement target '{path}' in {resource.id}")
     resource.written = True
+    resource.spread()
     resource.forget()
 
 
@@ -197,7 +198,7 @@ def _spliced(old: str, text: str, options: FieldOptions) -> str:
 
 def retyped(old: Any, text: str) -> Any:
     """The text as a scalar of the type that was there before; FieldError if it is none."""
-    if isinstance(old, New):
+    if isinstance(old, Untagged):
         return resolve(text, "resource")
     if isinstance(old, str):
         return text

@@ -15,6 +15,30 @@ Blank = frozenset[tuple[str, ...]]
 Schemas = Mapping[tuple[str, ...], Any]
 
 
+class Shared:
+    """A label or annotation that one transformer put into several places.
+
+    kustomize puts the same node there, so that whatever changes it later in one place changes it in all of them.
+    """
+
+    __slots__ = ("key", "places", "value")
+
+    def __init__(self, key: str, value: str, places: list[dict[str, Any]]) -> None:
+        self.key = key
+        self.value: Any = value
+        self.places = places
+
+    def spread(self) -> None:
+        """Carry a change in one place over to the others."""
+        found = [place[self.key] for place in self.places if self.key in place]
+        changed = next((value for value in found if value != self.value), self.value)
+        if changed != self.value:
+            self.value = changed
+            for place in self.places:
+                if self.key in place:
+                    place[self.key] = changed
+
+
 class Resource:
     """One object. `object` is plain data; the rest is the build's own memory and never printed."""
 
@@ -29,6 +53,7 @@ class Resource:
         "previous",
         "schema",
         "schemas",
+        "shared",
         "suffixes",
         "touched",
         "variables",
@@ -54,6 +79,7 @@ class Resource:
         self.prefixes: list[str] = []
         self.suffixes: list[str] = []
         self.touched: list[Origin] = []
+        self.shared: list[Shared] = []
         self.variables: list[str] = []
         self.behavior: Behavior = "unspecified"
         self.hashed = False  # whether the name gets a suffix made from the content
@@ -160,6 +186,11 @@ class Resource:
         else:
             metadata.pop(field, None)
 
+    def spread(self) -> None:
+        """Let labels that share a node follow the one that was changed."""
+        for shared in self.shared:
+            shared.spread()
+
     def keyed(self, texts: dict[str, str]) -> dict[str, str]:
         """A mapping as kustomize writes a new one; a key like a number makes the object unprintable."""
         doubtful = [key for key in texts if key[:1] in "+-.0123456789~nNtTfF" and written_key(key) is not key]
@@ -171,4 +202,10 @@ class Resource:
     def _texts(self, field: str) -> dict[str, str]:
         metadata = self.object.get("metadata")
         values = metadata.get(field) if isinstance(metadata, dict) else None
-        return {key: text_of(value) for key, value in values.items()} if isinstance(values, dict) else {}
+        if not isinstance(values, dict):
+            return {}
+        return {key: text_of(value) if value is not None else self._null(field, key) for key, value in values.items()}
+
+    def _null(self, field: str, key: str) -> str:
+        """The text of a null: nothing if it was left blank."""
+        return "" if self.blank is None or ("metadata", field, key) in self.blank else "null"

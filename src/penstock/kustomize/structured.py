@@ -10,10 +10,10 @@ from typing import Any
 import yaml
 
 from penstock.kustomize.errors import FieldError
-from penstock.kustomize.fieldpaths import Kind, New, lookup, matches
+from penstock.kustomize.fieldpaths import Kind, lookup, matches
 from penstock.kustomize.nodes import Scalar, compose, render, splice, unwrap
 from penstock.yaml import text_of
-from penstock.yaml.scalars import resolve
+from penstock.yaml.scalars import Untagged, resolve
 
 
 def write(value: dict[str, Any], new: Any, parts: list[str], create: Kind | None) -> bool:
@@ -57,7 +57,7 @@ def _changed(old: Any, new: Any) -> Any:
         return new
     if isinstance(old, Scalar):
         return old.replaced(text_of(new))
-    return resolve(text_of(new), "resource") if isinstance(old, New) else text_of(new)
+    return resolve(text_of(new), "resource") if isinstance(old, Untagged) else text_of(new)
 
 
 def _as_json(value: Any, original: str) -> str:

@@ -46,7 +46,7 @@ def _built_in(
         replicas.put(collection, replica, config.replicas)
         yield "ReplicaCountTransformer"
     for image in kustomization.all_images:
-        images.put(collection, image, config.images)
+        images.put(collection, image, config.images, untagged=place.context.replaces)
         yield "ImageTagTransformer"
     if kustomization.replacements:
         from penstock.kustomize import replacements  # few builds have any, and all of them should start fast

@@ -8,7 +8,7 @@ from penstock.yaml.document import Document, Limits
 from penstock.yaml.emit import dump, dump_all
 from penstock.yaml.errors import LimitError, YAMLError
 from penstock.yaml.read import config, documents
-from penstock.yaml.scalars import plain, text_of
+from penstock.yaml.scalars import plain, text_of, through_json
 
 __all__ = [
     "Document",
@@ -21,4 +21,5 @@ __all__ = [
     "dump_all",
     "plain",
     "text_of",
+    "through_json",
 ]

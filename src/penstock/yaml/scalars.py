@@ -56,6 +56,12 @@ class WrittenTime(str):
     text: str
 
 
+class Untagged(str):
+    """A string that was set without a type: a text that is put in its place takes the type it suggests."""
+
+    __slots__ = ()
+
+
 class WrittenKey(str):
     """A key that was not written as a string: it can be matched, but not printed."""
 
@@ -103,7 +109,7 @@ def text_of(value: Any) -> str:
         return value.text
     if kind is float:
         return repr(value)
-    return ""
+    return str(value) if isinstance(value, str) else ""
 
 
 def plain(value: Any) -> Any:
@@ -116,10 +122,24 @@ def plain(value: Any) -> Any:
         return bool(value)
     if isinstance(value, WrittenInt):
         return int(value)
-    if isinstance(value, WrittenTime):
+    if isinstance(value, (WrittenTime, Untagged)):
         return str(value)
     if isinstance(value, float):
         return _json_number(float(value))
+    return value
+
+
+def through_json(value: Any) -> Any:
+    """The value as it comes back from JSON: all numbers are floats there, so large integers lose digits."""
+    if isinstance(value, dict):
+        return {_plain_key(key): through_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [through_json(item) for item in value]
+    value = plain(value)
+    if isinstance(value, int) and abs(value) > 1 << 53:
+        written = WrittenFloat(value)
+        written.text = format_float(float(value))
+        return written
     return value
 
 
@@ -199,7 +219,9 @@ def _float(bare: str, text: str) -> Any:
 
 def _json_number(value: float) -> int | float:
     if value.is_integer() and -(1 << 63) <= value < 1 << 64:
-        return int(value)
+        mantissa, _, exponent = repr(value).partition("e")
+        whole, _, fraction = mantissa.partition(".")
+        return int(whole + fraction.ljust(int(exponent), "0")) if exponent else int(whole)
     return value
 
 
