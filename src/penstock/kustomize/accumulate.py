@@ -131,7 +131,11 @@ def _configs(entries: Sequence[str], place: Place) -> Collection:
 
 
 def _resource(path: str, place: Place, into: Accumulated) -> None:
-    """A file of manifests, or a base."""
+    """A file of manifests, or a base. An address may be either: it is tried as a file first, as kustomize does."""
+    spec = place.loader.repository(path)
+    if spec is not None and spec.is_certain:
+        _base(path, place, into, None)
+        return
     try:
         content = place.read(path)
     except LoadError as unreadable:
@@ -141,16 +145,19 @@ def _resource(path: str, place: Place, into: Accumulated) -> None:
         found = manifests.load(content, place.context, origin=place.origin.below(path))
         into.collection.extend(found)
     except (YAMLError, ResourceError) as error:
-        raise ResourceError(f"{place.name(path)}: {error}") from error
+        if spec is None:
+            raise ResourceError(f"{place.name(path)}: {error}") from error
+        _base(path, place, into, LoadError(f"'{path}': {error}"))
 
 
-def _base(path: str, place: Place, into: Accumulated, unreadable: LoadError) -> None:
+def _base(path: str, place: Place, into: Accumulated, unreadable: LoadError | None) -> None:
     try:
         loader = place.loader.enter(path)
     except LoadError as error:
-        reason = unreadable if "not a directory" in str(error) or "does not exist" in str(error) else error
+        local = "not a directory" in str(error) or "does not exist" in str(error)
+        reason = unreadable if local and unreadable else error
         raise LoadError(f"{place.file} names '{path}': {reason}") from error
-    base, base_place = read(loader, place.origin.below(path), place.context)
+    base, base_place = read(loader, _origin(path, place), place.context)
     choose_schema(base, base_place, root=False)
     if base.is_component:
         raise KustomizationError(f"{base_place.file} is a Component; list it under `components` of {place.file}")
@@ -161,12 +168,17 @@ def _base(path: str, place: Place, into: Accumulated, unreadable: LoadError) -> 
         raise type(error)(f"{place.file}, adding '{path}': {error}") from error
 
 
+def _origin(path: str, place: Place) -> Origin:
+    spec = place.loader.repository(path)
+    return place.origin.below(path) if spec is None else Origin(spec.path, spec.url, spec.ref)
+
+
 def _component(path: str, place: Place, into: Accumulated) -> None:
     try:
         loader = place.loader.enter(path)
     except LoadError as error:
         raise LoadError(f"{place.file} names the component '{path}': {error}") from error
-    component, component_place = read(loader, place.origin.below(path), place.context)
+    component, component_place = read(loader, _origin(path, place), place.context)
     choose_schema(component, component_place, root=False)
     if not component.is_component:
         raise KustomizationError(f"{component_place.file} is no Component; list it under `resources` of {place.file}")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.kustomize import annotations, labels, names, order, references, tracking, variables
 from penstock.kustomize.accumulate import Accumulated, accumulate, choose_schema, read
@@ -16,6 +16,10 @@ from penstock.kustomize.origin import Origin
 from penstock.kustomize.resource import Resource
 from penstock.paths import DiskTree, FileError, MemoryTree, Tree
 from penstock.yaml import YAMLError, dump_all, plain
+
+if TYPE_CHECKING:
+    from penstock.kustomize.remote import Clones
+    from penstock.kustomize.repospec import RepoSpec
 
 Object = dict[str, Any]
 DEFAULT = Options()
@@ -62,15 +66,35 @@ def build_result(
     tree: Tree = DiskTree() if files is None else MemoryTree(files)
     directory = fspath(root) if files is not None else str(Path(root).absolute())
     context = Context(options)
+    remotes = _Remotes() if options.remote and files is None else None
     try:
-        loader = Loader(tree.directory(directory), tree, options.restrict)
+        loader = Loader(tree.directory(directory), tree, options.restrict, remotes)
+        collection = _run(loader, context)
     except FileError as error:
         raise LoadError(f"a build starts at a directory: {error}") from error
-    try:
-        collection = _run(loader, context)
     except RecursionError as error:
         raise BuildError(f"'{root}' is nested too deeply to be built") from error
+    finally:
+        if remotes is not None:
+            remotes.close()
     return Result([_finished(resource) for resource in collection], context.warnings)
+
+
+class _Remotes:
+    """Clones, made when the first remote base is met."""
+
+    def __init__(self) -> None:
+        self._clones: Clones | None = None
+
+    def clone(self, spec: "RepoSpec") -> Path:
+        from penstock.kustomize import remote  # most trees are local
+
+        self._clones = self._clones or remote.Clones()
+        return self._clones.clone(spec)
+
+    def close(self) -> None:
+        if self._clones is not None:
+            self._clones.close()
 
 
 def _run(loader: Loader, context: Context) -> Collection:

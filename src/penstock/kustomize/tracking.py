@@ -10,6 +10,9 @@ from penstock.yaml import dump
 def note(collection: Collection, origin: Origin) -> None:
     """Remember on every object that a transformer went over it; one without an origin was made by it."""
     for resource in collection:
+        # kustomize writes its note as an annotation, and makes all of them strings on the way.
+        if any(type(text) is not str for text in (resource.metadata().get("annotations") or {}).values()):
+            resource.set_texts("annotations", resource.annotations)
         if resource.origin is None:
             resource.origin = origin
         else:
