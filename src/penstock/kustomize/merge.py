@@ -27,7 +27,7 @@ from penstock.kustomize.missing import MISSING
 from penstock.kustomize.resource import Blank
 from penstock.schema import Schema, Shape, shape_of
 from penstock.yaml import text_of
-from penstock.yaml.scalars import resolve
+from penstock.yaml.scalars import Untagged, resolve
 
 _DIRECTIVE = "$patch"
 _Path = tuple[str, ...]
@@ -40,22 +40,23 @@ def merge(
     *,
     blank: Blank | None = frozenset(),
     schemas: Mapping[_Path, Any] = MappingProxyType({}),
+    written: bool = False,
 ) -> dict[str, Any] | None:
     """Lay `patch` over `value`, changing both; None when the patch deletes the object.
 
-    `blank` are the fields of the value that were left blank (None: every null), `schemas` those of single
-    fields.
+    `blank` are the fields of the value that were left blank (None: every null), `schemas` those of single fields.
+    `written` says that the value may hold scalars without a type.
     """
-    merged = _Merge(schema, blank, schemas).walk(value, patch, None, ())
+    merged = _Merge(schema, blank, schemas, written=written).walk(value, patch, None, ())
     return merged if isinstance(merged, dict) else None
 
 
 class _Merge:
-    def __init__(self, schema: Schema, blank: Blank | None, schemas: Mapping[_Path, Any]) -> None:
+    def __init__(self, schema: Schema, blank: Blank | None, schemas: Mapping[_Path, Any], *, written: bool) -> None:
         self._schema = schema
         self._blank = blank
         self._shapes = {path: shape_of(one) for path, one in schemas.items()}
-        self._is_quiet = blank == frozenset() and not schemas  # only types matter
+        self._is_quiet = blank == frozenset() and not schemas and not written  # only types matter
 
     def walk(self, value: Any, patch: Any, shape: Shape | None, path: _Path) -> Any:
         if self._shapes:
@@ -110,6 +111,9 @@ class _Merge:
         """Go through the fields that the patch does not mention: blank ones vanish, and keyed lists are tidied."""
         for key, before in list(target.items()):
             if key in source or type(before) in _PLAIN:
+                continue
+            if type(before) is Untagged:
+                target[key] = str(before)  # kustomize puts quotes around what it comes by
                 continue
             child = shape.field(key) if shape else None
             if self._is_quiet and (child is None or not child.deep):

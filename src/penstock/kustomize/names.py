@@ -9,6 +9,7 @@ from penstock.kustomize.fieldspecs import FieldSpecs
 from penstock.kustomize.ids import Gvk
 from penstock.kustomize.resource import Object, Resource
 from penstock.yaml import plain, text_of
+from penstock.yaml.scalars import Untagged
 
 _NAME = "metadata/name"
 _UNTOUCHED = (
@@ -18,17 +19,17 @@ _UNTOUCHED = (
 )
 
 
-def prefix(collection: Collection, text: str, specs: FieldSpecs) -> None:
-    """Put the text before the names."""
-    _rename(collection, text, specs, before=True)
+def prefix(collection: Collection, text: str, specs: FieldSpecs, *, untagged: bool = False) -> None:
+    """Put the text before the names. With `untagged`, a later replacement may give them another type."""
+    _rename(collection, text, specs, before=True, untagged=untagged)
 
 
-def suffix(collection: Collection, text: str, specs: FieldSpecs) -> None:
+def suffix(collection: Collection, text: str, specs: FieldSpecs, *, untagged: bool = False) -> None:
     """Put the text behind the names."""
-    _rename(collection, text, specs, before=False)
+    _rename(collection, text, specs, before=False, untagged=untagged)
 
 
-def _rename(collection: Collection, text: str, specs: FieldSpecs, *, before: bool) -> None:
+def _rename(collection: Collection, text: str, specs: FieldSpecs, *, before: bool, untagged: bool) -> None:
     if not text:
         return
 
@@ -36,7 +37,8 @@ def _rename(collection: Collection, text: str, specs: FieldSpecs, *, before: boo
         value = container[key]
         if isinstance(value, (dict, list)):
             raise FieldError(f"expected a name, found {value!r}")
-        container[key] = text + text_of(value) if before else text_of(value) + text
+        new = text + text_of(value) if before else text_of(value) + text
+        container[key] = Untagged(new) if untagged else new
 
     find = fieldspecs.by_type(specs)
     for resource in collection:
@@ -49,6 +51,7 @@ def _rename(collection: Collection, text: str, specs: FieldSpecs, *, before: boo
                 (resource.prefixes if before else resource.suffixes).append(text)
                 resource.remember()
             fieldspecs.visit(resource.object, spec, setter, str)
+        resource.written = resource.written or untagged
         resource.forget()
     collection.changed()
 

@@ -184,7 +184,14 @@ def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> N
         resource.blank = frozenset()
     schemas = {**one.resource.schemas, **resource.schemas}
     try:
-        merged = merge(resource.object, one.resource.object, one.schema, blank=resource.blank, schemas=schemas)
+        merged = merge(
+            resource.object,
+            one.resource.object,
+            one.schema,
+            blank=resource.blank,
+            schemas=schemas,
+            written=resource.written,
+        )
     except PatchError as error:
         raise PatchError(f"the patch {one.source} does not fit {before}: {error}") from error
     resource.written = resource.written or one.resource.written

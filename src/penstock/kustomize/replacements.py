@@ -199,7 +199,7 @@ def _spliced(old: str, text: str, options: FieldOptions) -> str:
 def retyped(old: Any, text: str) -> Any:
     """The text as a scalar of the type that was there before; FieldError if it is none."""
     if isinstance(old, Untagged):
-        return resolve(text, "resource")
+        return Untagged(text)
     if isinstance(old, str):
         return text
     if old is None and not text:

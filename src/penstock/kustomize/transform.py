@@ -32,10 +32,10 @@ def _built_in(
         namespaces.put(collection, kustomization.namespace, config.namespace)
         yield "NamespaceTransformer"
     if kustomization.name_prefix:
-        names.prefix(collection, kustomization.name_prefix, config.name_prefix)
+        names.prefix(collection, kustomization.name_prefix, config.name_prefix, untagged=place.context.replaces)
         yield "PrefixTransformer"
     if kustomization.name_suffix:
-        names.suffix(collection, kustomization.name_suffix, config.name_suffix)
+        names.suffix(collection, kustomization.name_suffix, config.name_suffix, untagged=place.context.replaces)
         yield "SuffixTransformer"
     yield from _labels(kustomization, collection, config)
     if kustomization.common_annotations:

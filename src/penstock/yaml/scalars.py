@@ -57,7 +57,7 @@ class WrittenTime(str):
 
 
 class Untagged(str):
-    """A string that was set without a type: a text that is put in its place takes the type it suggests."""
+    """A scalar that was set without a type: in the end it has the one that its text suggests."""
 
     __slots__ = ()
 
@@ -122,7 +122,9 @@ def plain(value: Any) -> Any:
         return bool(value)
     if isinstance(value, WrittenInt):
         return int(value)
-    if isinstance(value, (WrittenTime, Untagged)):
+    if isinstance(value, Untagged):
+        return plain(resolve(str(value), "resource"))
+    if isinstance(value, WrittenTime):
         return str(value)
     if isinstance(value, float):
         return _json_number(float(value))
