@@ -4,11 +4,13 @@ They are kept as JSON: reading that costs a fraction of parsing YAML, and every 
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from penstock.yaml import Document, documents
 
-_NOTHING: frozenset[tuple[str, ...]] = frozenset()
+_NOTHING: Mapping[tuple[str, ...], str] = MappingProxyType({})
 
 
 class ParseCache:
@@ -39,10 +41,10 @@ class ParseCache:
         for document in found:
             data = dumps(document.value)
             # Most objects hold no null at all; a merge need not look for blank fields in them.
-            blank = document.blank if b":null" in data else _NOTHING
-            kept.append((data, Document(None, blank, written=False)))
+            nulls = document.nulls if b":null" in data else _NOTHING
+            kept.append((data, Document(None, nulls, written=False)))
         self._keep(content, kept)
-        return [document._replace(blank=one.blank) for document, (_, one) in zip(found, kept, strict=True)]
+        return [document._replace(nulls=one.nulls) for document, (_, one) in zip(found, kept, strict=True)]
 
     def _keep(self, content: bytes, kept: list[tuple[bytes, Document]]) -> None:
         weight = _weight(content, kept)

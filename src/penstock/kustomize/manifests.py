@@ -37,9 +37,9 @@ def _resources(found: Iterable[Document], schema: Schema, origin: Origin | None)
         _check(value)
         items = _items(value)
         if items is not None:
-            queue.extend(Document(item, document.blank, document.written) for item in items)
+            queue.extend(Document(item, document.nulls, document.written) for item in items)
             continue
-        resource = Resource(value, schema, origin=origin, blank=document.blank)
+        resource = Resource(value, schema, origin=origin, nulls=document.nulls)
         resource.written = document.written
         resource.schemas = document.schemas
         result.append(resource)
@@ -55,7 +55,7 @@ def _unwrapped(found: list[Document]) -> Iterable[Document]:
         return found
     if "items" not in value and "functionConfig" not in value:
         return found
-    return [Document(item, document.blank, document.written) for item in value.get("items") or ()]
+    return [Document(item, document.nulls, document.written) for item in value.get("items") or ()]
 
 
 def _items(value: Object) -> list[Any] | None:

@@ -24,7 +24,7 @@ from penstock.kustomize.elements import (
 )
 from penstock.kustomize.errors import PatchError
 from penstock.kustomize.missing import MISSING
-from penstock.kustomize.resource import Blank
+from penstock.kustomize.resource import Nulls
 from penstock.schema import Schema, Shape, shape_of
 from penstock.yaml import text_of
 from penstock.yaml.scalars import Untagged, resolve
@@ -38,25 +38,25 @@ def merge(
     patch: dict[str, Any],
     schema: Schema,
     *,
-    blank: Blank | None = frozenset(),
+    nulls: Nulls | None = MappingProxyType({}),
     schemas: Mapping[_Path, Any] = MappingProxyType({}),
     written: bool = False,
 ) -> dict[str, Any] | None:
     """Lay `patch` over `value`, changing both; None when the patch deletes the object.
 
-    `blank` are the fields of the value that were left blank (None: every null), `schemas` those of single fields.
+    `nulls` are the texts of the value's nulls (None: all were left blank), `schemas` those of single fields.
     `written` says that the value may hold scalars without a type.
     """
-    merged = _Merge(schema, blank, schemas, written=written).walk(value, patch, None, ())
+    merged = _Merge(schema, nulls, schemas, written=written).walk(value, patch, None, ())
     return merged if isinstance(merged, dict) else None
 
 
 class _Merge:
-    def __init__(self, schema: Schema, blank: Blank | None, schemas: Mapping[_Path, Any], *, written: bool) -> None:
+    def __init__(self, schema: Schema, nulls: Nulls | None, schemas: Mapping[_Path, Any], *, written: bool) -> None:
         self._schema = schema
-        self._blank = blank
+        self._nulls = nulls
         self._shapes = {path: shape_of(one) for path, one in schemas.items()}
-        self._is_quiet = blank == frozenset() and not schemas and not written  # only types matter
+        self._is_quiet = nulls is not None and "" not in nulls.values() and not schemas and not written
 
     def walk(self, value: Any, patch: Any, shape: Shape | None, path: _Path) -> Any:
         if self._shapes:
@@ -84,7 +84,7 @@ class _Merge:
 
     def _nothing(self, value: Any, patch: Any, path: _Path) -> Any:
         """Neither side has a value: an explicit null of the object survives if the patch is silent."""
-        if patch is MISSING and value is None and self._blank is not None and path not in self._blank:
+        if patch is MISSING and value is None and self._nulls is not None and self._nulls.get(path) != "":
             return None
         return MISSING
 

@@ -92,7 +92,7 @@ def json_patch(
         if not isinstance(result, dict):
             raise PatchError(f"the patch {source} leaves no object of {resource.id}")
         resource.object = result
-        resource.blank = frozenset()
+        resource.nulls = {}
         resource.shared.clear()
         resource.set_texts("annotations", resource.annotations)
         resource.forget()
@@ -155,7 +155,7 @@ def _merge_into_selected(collection: Collection, target: Selector, one: Strategi
     for resource in collection:
         if resource.id in selected:
             value = {**deep_copy(template.object), "apiVersion": resource.gvk.api_version}
-            copy = Resource(value, template.schema, blank=template.blank)
+            copy = Resource(value, template.schema, nulls=template.nulls)
             copy.schemas, copy.written = template.schemas, template.written
             _merge_into(collection, resource, Strategic(copy, one.source, one.schema, one.options))
         if resource.object:
@@ -180,15 +180,15 @@ def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> N
     options = one.options
     if options.allow_name_change or options.allow_kind_change:
         resource.remember()
-    if resource.blank is None and not holds_null(resource.object):
-        resource.blank = frozenset()
+    if resource.nulls is None and not holds_null(resource.object):
+        resource.nulls = {}
     schemas = {**one.resource.schemas, **resource.schemas}
     try:
         merged = merge(
             resource.object,
             one.resource.object,
             one.schema,
-            blank=resource.blank,
+            nulls=resource.nulls,
             schemas=schemas,
             written=resource.written,
         )

@@ -1,6 +1,7 @@
 """An object on its way through the build, and what the build has to remember about it."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 from penstock.kustomize.ids import CLUSTER, DEFAULT_NAMESPACE, Gvk, Id, Previous, gvk
@@ -11,7 +12,8 @@ from penstock.yaml.scalars import written_key
 
 Object = dict[str, Any]
 Behavior = Literal["unspecified", "create", "replace", "merge"]
-Blank = frozenset[tuple[str, ...]]
+Nulls = Mapping[tuple[str, ...], str]
+_NONE: Nulls = MappingProxyType({})
 Schemas = Mapping[tuple[str, ...], Any]
 
 
@@ -45,8 +47,8 @@ class Resource:
     __slots__ = (
         "_id",
         "behavior",
-        "blank",
         "hashed",
+        "nulls",
         "object",
         "origin",
         "prefixes",
@@ -66,13 +68,13 @@ class Resource:
         schema: Schema,
         *,
         origin: Origin | None = None,
-        blank: Blank | None = frozenset(),
+        nulls: Nulls | None = _NONE,
     ) -> None:
         self.object = value
         self._id: Id | None = None
         self.schema = schema  # knows which kinds live outside namespaces
         self.origin = origin
-        self.blank = blank  # fields left blank rather than null; None: every null is one
+        self.nulls = nulls  # how they were written, by path; None: all were left blank
         self.schemas: Schemas = {}  # OpenAPI schemas of fields, from comments
         self.written = False  # whether some value remembers its text
         self.previous: list[Previous] = []
@@ -208,4 +210,4 @@ class Resource:
 
     def _null(self, field: str, key: str) -> str:
         """The text of a null: nothing if it was left blank."""
-        return "" if self.blank is None or ("metadata", field, key) in self.blank else "null"
+        return "" if self.nulls is None else self.nulls.get(("metadata", field, key), "null")

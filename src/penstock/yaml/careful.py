@@ -13,7 +13,7 @@ import yaml
 
 from penstock.yaml.document import Document, Limits, Path
 from penstock.yaml.errors import LimitError, YAMLError
-from penstock.yaml.scalars import Dialect, WrittenKey, resolve, text_of
+from penstock.yaml.scalars import NULLS, Dialect, WrittenKey, resolve, text_of
 
 _TAG = "tag:yaml.org,2002:"
 
@@ -68,14 +68,14 @@ class _Reader:
         self._expanded = 0
         self._path: list[str] = []
         self._depth = 0
-        self._blank: set[Path] = set()
+        self._nulls: dict[Path, str] = {}
         self._written = False
         self._comments = comments
         self._schemas: dict[Path, Any] = {}
 
     def document(self) -> Document:
         value = self._node(self._loader.get_event())
-        return Document(value, frozenset(self._blank), self._written, self._schemas)
+        return Document(value, self._nulls, self._written, self._schemas)
 
     def _node(self, event: Any) -> Any:
         if isinstance(event, yaml.ScalarEvent):
@@ -146,8 +146,8 @@ class _Reader:
 
     def _value_event(self) -> Any:
         event = self._loader.get_event()
-        if isinstance(event, yaml.ScalarEvent) and not event.value and event.implicit[0] and not event.tag:
-            self._blank.add(tuple(self._path))
+        if isinstance(event, yaml.ScalarEvent) and event.value in NULLS and event.implicit[0] and not event.tag:
+            self._nulls[tuple(self._path)] = event.value
         return event
 
     def _merge_values(self, key: Any) -> list[dict[str, Any]]:

@@ -19,12 +19,12 @@ class Limits(NamedTuple):
 class Document(NamedTuple):
     """A parsed document, and what its values do not tell.
 
-    `blank` are the fields left blank (`a:`) rather than set to `null`, which a strategic merge drops; None: every null
-    is one. `written` says that some value remembers its text (see `scalars`). `schemas` are OpenAPI schemas that stand
-    as comments behind or above a field.
+    `nulls` are the texts of the fields that are null: a strategic merge drops those left blank (`a:`), but
+    not those set to `null`. None: all were left blank. `written` says that some value remembers its text (see
+    `scalars`). `schemas` are OpenAPI schemas that stand as comments behind or above a field.
     """
 
     value: Any
-    blank: frozenset[Path] | None
+    nulls: Mapping[Path, str] | None
     written: bool
     schemas: Mapping[Path, Any] = _NONE

@@ -61,7 +61,7 @@ def _one(text: bytes, limits: Limits) -> Document | None:
     except LookupError:
         document = _carefully(text, "resource", limits)
         return document if document and document.value is not None else None
-    return None if value is None else Document(value, blank=None, written=False)
+    return None if value is None else Document(value, nulls=None, written=False)
 
 
 def _carefully(text: bytes, dialect: Dialect, limits: Limits) -> Document | None:
