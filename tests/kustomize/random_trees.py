@@ -10,12 +10,13 @@ from typing import Any
 Files = dict[str, str]
 _NAMES = ("web", "api", "db", "cache", "worker", "front-end")
 _SCALARS: tuple[str, ...] = (
-    "yes", "on", '"yes"', "'on'", "true", "True", '"true"', "null", "~", "", "0", "7", "-3", "0777", "0x1F", "0o17", "1_000",
-    "1.0", "1.10", "1e3", "3.14", ".5", "2001-01-01", "2001-01-01T10:00:00Z", "12:30:45", "100m", "64Mi", "10.0.0.1",
+    "yes", "on", '"yes"', "'on'", "true", "True", '"true"', "null", "~", "", "0", "7", "-3", "0777", "0x1F", "0o17",
+    "1_000",     "1.0", "1.10", "1e3", "3.14", ".5", "2001-01-01", "2001-01-01T10:00:00Z", "12:30:45", "100m", "64Mi", "10.0.0.1",
     "12345678901234567890", "plain text", "'it''s'", '"a\\tb"', '"line\\nline\\n"', '"line\\n\\n"', "'# not a comment'",
-    "x#y", "a:b", "=", '"<<"', "'- x'", "'{a}'", '" lead"', '"trail "', "'é ü'", '"\\U0001F600"', "'!x'", '"*x"', '"&x"', "'@x'",
-    "'%x'", '"?"', "'? x'", "'-'", "--", "'---'", "...x", "a,b", "'[x]'", '"\\0"', "word " * 20,
-    '"' + "quoted: word " * 12 + '"', "https://example.com/" + "a" * 90, '" \\n x"', '"x \\n y"', '"\\n"', '"\\\\"', "'\"'", "y", "N",
+    "x#y", "a:b", "=", '"<<"', "'- x'", "'{a}'", '" lead"', '"trail "', "'é ü'", '"\\U0001F600"', "'!x'", '"*x"',
+    '"&x"', "'@x'",     "'%x'", '"?"', "'? x'", "'-'", "--", "'---'", "...x", "a,b", "'[x]'", '"\\0"', "word " * 20,
+    '"' + "quoted: word " * 12 + '"', "https://example.com/" + "a" * 90, '" \\n x"', '"x \\n y"', '"\\n"',
+    '"\\\\"', "'\"'", "y", "N",
 )  # fmt: skip
 
 
@@ -67,9 +68,16 @@ class Maker:
         self.some_transformers(fields, folder, top=top)
         if self.chance(0.4):
             fields += ["components:", f"- ../{self.component(folder)}"]
-        for make in (self.patches, self.generators, self.replacements, self.images, self.replicas):
-            if self.chance(0.45):
-                make(fields, folder, bases)
+        if self.chance(0.45):
+            self.patches(fields, folder)
+        if self.chance(0.45):
+            self.generators(fields, folder, bases)
+        if self.chance(0.45):
+            self.replacements(fields, bases)
+        if self.chance(0.45):
+            self.images(fields)
+        if self.chance(0.45):
+            self.replicas(fields, bases)
         if top and self.chance(0.2):
             fields.append("buildMetadata: [originAnnotations, transformerAnnotations]")
         if top and self.chance(0.3):
@@ -81,7 +89,7 @@ class Maker:
         folder = f"component-{parent}"
         fields = ["apiVersion: kustomize.config.k8s.io/v1alpha1", "kind: Component"]
         self.some_transformers(fields, folder, top=False)
-        self.patches(fields, folder, [])
+        self.patches(fields, folder)
         self.write(folder, fields)
         return folder
 
@@ -115,11 +123,12 @@ class Maker:
         if top and self.chance(0.2):
             fields.append("commonLabels: {stage: prod}")
 
-    def patches(self, fields: list[str], folder: str, bases: list[str]) -> None:
+    def patches(self, fields: list[str], folder: str) -> None:
         fields.append("patches:")
         for _ in range(self.random.randint(1, 3)):
             kind = self.pick("Deployment", "Service", "ConfigMap", "StatefulSet", "CronJob")
-            target = f"  target: {{kind: {self.pick(kind, kind, '.*Set|Deployment')}{self.pick('', ', name: .*web.*', ', version: v1')}}}"
+            more = self.pick("", ", name: .*web.*", ", version: v1")
+            target = f"  target: {{kind: {self.pick(kind, kind, '.*Set|Deployment')}{more}}}"
             if self.chance(0.35):
                 fields += ["- patch: |-", *self.json_patch(kind), target]
             elif self.chance(0.5):
@@ -132,7 +141,7 @@ class Maker:
 
     def json_patch(self, kind: str) -> list[str]:
         operations = [
-            f"    - {{op: add, path: /metadata/annotations/{self.pick('a', 'b~1c')}, value: {self.pick('x', '1', 'true')}}}",
+            f"    - {{op: add, path: /metadata/annotations/b~1c, value: {self.pick('x', '1', 'true')}}}",
             "    - {op: add, path: /metadata/labels, value: {replaced: yes}}",
             f"    - {{op: replace, path: /metadata/name, value: renamed-{self.random.randint(1, 99)}}}",
             "    - {op: add, path: /data, value: {k: v, n: '1'}}"
@@ -142,7 +151,8 @@ class Maker:
         return self.random.sample(operations, self.random.randint(1, 2))
 
     def strategic(self, kind: str) -> str:
-        head = f"apiVersion: {'v1' if kind in ('Service', 'ConfigMap') else 'batch/v1' if kind == 'CronJob' else 'apps/v1'}\nkind: {kind}\nmetadata:\n  name: any\n"
+        api_version = {"Service": "v1", "ConfigMap": "v1", "CronJob": "batch/v1"}.get(kind, "apps/v1")
+        head = f"apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: any\n"
         if self.chance(0.3):
             head += f"  labels: {{added: {self.pick('x', 'null', '1')}}}\n"
         if kind == "ConfigMap":
@@ -183,9 +193,7 @@ class Maker:
                 f"    {self.pick('emptyDir: {}', '$patch: delete', 'configMap: {name: web}')}",
             ]
         if self.chance(0.3):
-            lines += [
-                f"  {self.pick('serviceAccountName: web', 'nodeSelector: {a: b}', 'nodeSelector: null', 'tolerations: [{key: x}]')}"
-            ]
+            lines += [f"  {self.pick('serviceAccountName: web', 'nodeSelector: {a: b}', 'nodeSelector: null')}"]
         return lines if len(lines) > 1 else ["metadata: {labels: {patched: 'true'}}"]
 
     def env_patch(self) -> list[str]:
@@ -228,7 +236,7 @@ class Maker:
         if self.chance(0.2):
             fields.append("generatorOptions: {immutable: true, labels: {all: gen}}")
 
-    def replacements(self, fields: list[str], folder: str, bases: list[str]) -> None:
+    def replacements(self, fields: list[str], bases: list[str]) -> None:
         name = self.known(bases, "ConfigMap")
         if not name:
             return
@@ -255,11 +263,11 @@ class Maker:
             *([f"    options: {options}"] if options else []),
         ]
 
-    def images(self, fields: list[str], folder: str, bases: list[str]) -> None:
+    def images(self, fields: list[str]) -> None:
         fields += ["images:", f"- name: {self.pick('nginx', 'repo/app', 'app', 'n.*x')}"]
         fields.append(f"  {self.pick('newTag: v9', 'newName: other/name', 'digest: sha256:abc', 'tagSuffix: -x')}")
 
-    def replicas(self, fields: list[str], folder: str, bases: list[str]) -> None:
+    def replicas(self, fields: list[str], bases: list[str]) -> None:
         name = self.known(bases, "Deployment", "StatefulSet")
         if name:
             fields += ["replicas:", f"- {{name: {name}, count: 4}}"]
@@ -319,7 +327,7 @@ def _pod(maker: Maker, name: str) -> list[str]:
             lines += ["    ports:", *_indented(maker.ports(service=False), 2)]
         if maker.chance(0.4):
             lines += [
-                f"    envFrom: [{{{maker.pick('configMapRef', 'secretRef')}: {{name: {maker.pick(name, 'generated', 'web')}}}}}]"
+                f"    envFrom: [{{{maker.pick('configMapRef', 'secretRef')}: {{name: {maker.pick(name, 'generated')}}}}}]"
             ]
     if maker.chance(0.4):
         lines += [
@@ -342,8 +350,10 @@ def _config_map(maker: Maker, name: str) -> str:
         "  port: '8080'",
         "  old: gone",
     ]
-    for number in range(maker.random.randint(0, 4)):
-        lines.append(f"  key{number}{maker.pick('', '.ini', '-x', '_Y')}: {maker.scalar()}")
+    lines += [
+        f"  key{number}{maker.pick('', '.ini', '-x', '_Y')}: {maker.scalar()}"
+        for number in range(maker.random.randint(0, 4))
+    ]
     if maker.chance(0.3):
         lines += ["  text: |", "    first", "      second", "", "    third"]
     if maker.chance(0.2):

@@ -42,7 +42,7 @@ class Loader(NamedTuple):
         if "://" in path and _URL.match(path):
             return self._fetch(path)
         try:
-            full = path if path.startswith("/") else f"{self.root}/{path}"
+            full = path if path.startswith("/") else f"{self.root.rstrip('/')}/{path}"
             return self.tree.read(full, within=self.root if self.restrict else None)
         except FileError as error:
             raise LoadError(str(error)) from error

@@ -7,6 +7,7 @@ annotation `version: 1.10` must come out as "1.10", although the value is the nu
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from math import isfinite
 from typing import Any, Literal
 
 from penstock.yaml.errors import YAMLError
@@ -127,6 +128,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, WrittenTime):
         return str(value)
     if isinstance(value, float):
+        if not isfinite(value):
+            raise YAMLError(f"JSON has no number '{value}'")
         return _json_number(float(value))
     return value
 

@@ -1,0 +1,151 @@
+"""The library by itself: trees in memory, origins, warnings, and the cache of parsed files."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.kustomize import BuildError, LoadError, Options, build, build_result
+from penstock.kustomize.cache import ParseCache
+
+CONFIG_MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: conf\ndata:\n  a: b\n"
+
+
+def files(**texts: str) -> dict[str, bytes]:
+    return {name.replace("__", "/").replace("_", "."): text.encode() for name, text in texts.items()}
+
+
+def test_a_tree_in_memory_is_built() -> None:
+    tree = {"base/kustomization.yaml": b"resources: [c.yaml]", "base/c.yaml": CONFIG_MAP}
+    tree["top/kustomization.yaml"] = b"resources: [../base]\nnamePrefix: p-\n"
+    assert build("top", files=tree) == [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p-conf"}, "data": {"a": "b"}}
+    ]
+
+
+def test_every_object_knows_its_file_and_generator() -> None:
+    tree = {
+        "base/kustomization.yaml": b"resources: [sub/c.yaml]",
+        "base/sub/c.yaml": CONFIG_MAP,
+        "top/kustomization.yaml": b"resources: [../base]\nsecretGenerator: [{name: s, literals: [a=b]}]\n",
+    }
+    result = build_result("top", files=tree, options=Options(reorder="none"))
+    first, second = (item.origin for item in result.items)
+    assert first is not None
+    assert first.path == "../base/sub/c.yaml"
+    assert second is not None
+    assert (second.configured_in, second.kind) == ("kustomization.yaml", "SecretGenerator")
+
+
+def test_older_fields_are_warned_about() -> None:
+    tree = {"base/kustomization.yaml": b"resources: [c.yaml]", "base/c.yaml": CONFIG_MAP}
+    tree["top/kustomization.yaml"] = b"bases: [../base]\ncommonLabels: {a: b}\n"
+    warnings = build_result("top", files=tree).warnings
+    assert [warning.split("'")[1] for warning in warnings] == ["bases", "commonLabels"]
+
+
+def test_a_second_build_gets_objects_of_its_own() -> None:
+    tree = {"kustomization.yaml": b"resources: [c.yaml]", "c.yaml": CONFIG_MAP}
+    first = build("/", files=tree)
+    first[0]["data"]["a"] = "changed"
+    assert build("/", files=tree)[0]["data"] == {"a": "b"}
+
+
+def test_parsed_files_are_kept_by_content_up_to_a_size() -> None:
+    cache = ParseCache(size=8 * 400)
+    contents = [CONFIG_MAP.replace(b"conf", b"conf%d" % number) for number in range(40)]
+    for content in contents:
+        cache.documents(content)
+    assert cache._used <= 8 * 400
+    assert contents[-1] in cache._files
+    assert contents[0] not in cache._files
+
+
+def test_a_cached_file_reads_the_same() -> None:
+    cache = ParseCache()
+    content = CONFIG_MAP + b"empty:\n---\nkind: List\nitems: []\n"
+    first = [document.value for document in cache.documents(content)]
+    assert [document.value for document in cache.documents(content)] == first
+
+
+def test_numbers_that_remember_their_text_come_out_plain() -> None:
+    text = (
+        "apiVersion: v1\nkind: Thing\nmetadata: {name: t}\nspec: {a: 0777, b: 1.0, c: True, d: 1.50, e: 2001-01-01}\n"
+    )
+    tree = {"kustomization.yaml": b"resources: [t.yaml]", "t.yaml": text.encode()}
+    spec = build("/", files=tree)[0]["spec"]
+    assert {key: (type(value), value) for key, value in spec.items()} == {
+        "a": (int, 511),
+        "b": (int, 1),
+        "c": (bool, True),
+        "d": (float, 1.5),
+        "e": (str, "2001-01-01T00:00:00Z"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "sentence"),
+    [
+        pytest.param("resources: [no.yaml]", "kustomization.yaml names 'no.yaml'", id="missing file"),
+        pytest.param("resources: c.yaml", "kustomization.yaml: 'resources' should be a list", id="list"),
+        pytest.param("images: [{name: a, newTag: 1}]", "'images[0].newTag' should be a string, not 1", id="string"),
+        pytest.param("replicas: [{name: a, count: x}]", "'replicas[0].count' should be a whole number", id="number"),
+        pytest.param("patches: [{target: {names: a}}]", "unknown field 'patches[0].target.names'", id="unknown field"),
+        pytest.param("kind: Deployment\nnamePrefix: a", "kind should be Kustomization or Component", id="kind"),
+        pytest.param("apiVersion: v1\nnamePrefix: a", "apiVersion for Kustomization should be", id="api version"),
+        pytest.param("resources: [c.yaml]\nopenapi: {version: v9}", "version 'v9' is not built in", id="openapi"),
+        pytest.param("helmCharts: [{name: a}]", "comes with Penstock's Helm support", id="helm"),
+        pytest.param("resources: [bad.yaml]", "bad.yaml: `kind` is missing", id="no kind"),
+        pytest.param("resources: [broken.yaml]", "broken.yaml: line 1", id="not YAML"),
+        pytest.param("resources: [c.yaml]\nreplicas: [{name: x, count: 1}]", "no Deployment", id="replicas"),
+        pytest.param("a: [", "kustomization.yaml: line 2", id="kustomization is not YAML"),
+        pytest.param("configMapGenerator: [{name: a, literals: [x]}]", "written as key=value", id="literal"),
+    ],
+)
+def test_errors_name_file_and_field(kustomization: str, sentence: str) -> None:
+    tree = files(kustomization_yaml=kustomization, bad_yaml="metadata: {name: a}", broken_yaml="a: b: c")
+    tree["c.yaml"] = CONFIG_MAP
+    with pytest.raises(BuildError) as caught:
+        build("/", files=tree)
+    assert sentence in str(caught.value)
+
+
+def test_a_secret_literal_never_shows_in_an_error() -> None:
+    tree = files(kustomization_yaml="secretGenerator: [{name: a, literals: ['=hunter2']}]")
+    with pytest.raises(BuildError) as caught:
+        build("/", files=tree)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_build_starts_at_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="starts at a directory"):
+        build(tmp_path / "missing")
+
+
+def test_two_kustomization_files_are_refused() -> None:
+    tree = files(kustomization_yaml="namePrefix: a", kustomization_yml="namePrefix: a")
+    with pytest.raises(LoadError, match="several kustomization files"):
+        build("/", files=tree)
+
+
+def test_the_schema_of_a_build_does_not_outlive_it() -> None:
+    thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {rows: [{id: a, x: 1}]}\n"
+    patch = (
+        "patches: [{patch: '{apiVersion: example.com/v1, kind: Thing, metadata: {name: t}, spec: {rows: [{id: b}]}}'}]"
+    )
+    rows: dict[str, Any] = {
+        "type": "array",
+        "x-kubernetes-patch-strategy": "merge",
+        "x-kubernetes-patch-merge-key": "id",
+        "items": {"type": "object"},
+    }
+    kind = [{"group": "example.com", "version": "v1", "kind": "Thing"}]
+    properties = {"spec": {"type": "object", "properties": {"rows": rows}}}
+    document = {"definitions": {"Thing": {"x-kubernetes-group-version-kind": kind, "properties": properties}}}
+    import json
+
+    tree = files(t_yaml=thing, s_json=json.dumps(document))
+    with_schema = {**tree, "kustomization.yaml": f"resources: [t.yaml]\nopenapi: {{path: s.json}}\n{patch}".encode()}
+    without = {**tree, "kustomization.yaml": f"resources: [t.yaml]\n{patch}".encode()}
+    assert len(build("/", files=with_schema)[0]["spec"]["rows"]) == 2
+    assert len(build("/", files=without)[0]["spec"]["rows"]) == 1

@@ -1,0 +1,83 @@
+"""Trees on disk and in memory: both resolve names, and neither lets a reader out."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from penstock.paths import DiskTree, EscapeError, FileError, MemoryTree, Tree, is_within
+
+FILES = {"root/a.txt": b"a", "root/sub/b.txt": b"b", "other/c.txt": b"c"}
+
+
+def on_disk(folder: Path) -> tuple[Tree, str]:
+    for name, content in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return DiskTree(), str(folder.resolve())
+
+
+def in_memory(_: Path) -> tuple[Tree, str]:
+    return MemoryTree({f"/top/{name}": content for name, content in FILES.items()}), "/top"
+
+
+Make = Callable[[Path], tuple[Tree, str]]
+BOTH = pytest.mark.parametrize("make", [on_disk, in_memory])
+
+
+@BOTH
+def test_files_are_read_below_a_directory(make: Make, tmp_path: Path) -> None:
+    tree, top = make(tmp_path)
+    assert tree.read(f"{top}/root/sub/../a.txt", within=f"{top}/root") == b"a"
+    assert tree.read(f"{top}/root/./sub/b.txt", within=f"{top}/root") == b"b"
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["../other/c.txt", "sub/../../other/c.txt"])
+def test_names_that_lead_out(make: Make, tmp_path: Path, name: str) -> None:
+    tree, top = make(tmp_path)
+    with pytest.raises(EscapeError):
+        tree.read(f"{top}/root/{name}", within=f"{top}/root")
+    assert tree.read(f"{top}/root/{name}") == b"c"
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["missing", "sub", "a.txt/x"])
+def test_names_that_are_no_files(make: Make, tmp_path: Path, name: str) -> None:
+    tree, top = make(tmp_path)
+    with pytest.raises(FileError):
+        tree.read(f"{top}/root/{name}")
+
+
+@BOTH
+def test_directories(make: Make, tmp_path: Path) -> None:
+    tree, top = make(tmp_path)
+    assert tree.directory(f"{top}/root/../root/sub") == f"{top}/root/sub"
+    for name in ("a.txt", "missing"):
+        with pytest.raises(FileError):
+            tree.directory(f"{top}/root/{name}")
+
+
+def test_a_link_swapped_in_after_the_directory_was_resolved(tmp_path: Path) -> None:
+    tree, top = on_disk(tmp_path)
+    inside = tmp_path / "root" / "sub"
+    assert tree.read(f"{top}/root/sub/b.txt", within=f"{top}/root") == b"b"
+    (inside / "b.txt").unlink()
+    inside.rmdir()
+    inside.symlink_to(tmp_path / "other")
+    with pytest.raises(EscapeError):
+        tree.read(f"{top}/root/sub/c.txt", within=f"{top}/root")
+
+
+def test_a_file_that_is_too_large(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"x" * 100)
+    with pytest.raises(FileError, match="larger than 10 bytes"):
+        DiskTree(largest=10).read(str(tmp_path / "large"))
+
+
+@pytest.mark.parametrize(
+    ("path", "directory", "expected"),
+    [("/a/b", "/a", True), ("/a", "/a", True), ("/ab", "/a", False), ("/x", "/", True), ("/a", "/a/b", False)],
+)
+def test_is_within(path: str, directory: str, *, expected: bool) -> None:
+    assert is_within(path, directory) is expected
