@@ -11,7 +11,8 @@ Files = dict[str, str]
 _NAMES = ("web", "api", "db", "cache", "worker", "front-end")
 _SCALARS: tuple[str, ...] = (
     "yes", "on", '"yes"', "'on'", "true", "True", '"true"', "null", "~", "", "0", "7", "-3", "0777", "0x1F", "0o17",
-    "1_000",     "1.0", "1.10", "1e3", "3.14", ".5", "2001-01-01", "2001-01-01T10:00:00Z", "12:30:45", "100m", "64Mi", "10.0.0.1",
+    "1_000", "1.0", "1.10", "1e3", "3.14", ".5", "2001-01-01", "2001-01-01T10:00:00Z", "12:30:45", "100m", "64Mi",
+    "10.0.0.1",
     "12345678901234567890", "plain text", "'it''s'", '"a\\tb"', '"line\\nline\\n"', '"line\\n\\n"', "'# not a comment'",
     "x#y", "a:b", "=", '"<<"', "'- x'", "'{a}'", '" lead"', '"trail "', "'é ü'", '"\\U0001F600"', "'!x'", '"*x"',
     '"&x"', "'@x'",     "'%x'", '"?"', "'? x'", "'-'", "--", "'---'", "...x", "a,b", "'[x]'", '"\\0"', "word " * 20,
@@ -327,7 +328,7 @@ def _pod(maker: Maker, name: str) -> list[str]:
             lines += ["    ports:", *_indented(maker.ports(service=False), 2)]
         if maker.chance(0.4):
             lines += [
-                f"    envFrom: [{{{maker.pick('configMapRef', 'secretRef')}: {{name: {maker.pick(name, 'generated')}}}}}]"
+                f"    envFrom: [{{{maker.pick('configMapRef', 'secretRef')}: {{name: {maker.pick(name, 'made')}}}}}]"
             ]
     if maker.chance(0.4):
         lines += [

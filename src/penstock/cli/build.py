@@ -6,13 +6,15 @@ Dispatched before Typer, because it has to start fast.
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.cli.fast import Parser
 from penstock.errors import PenstockError
 from penstock.kustomize import Options, Result, build_result
 from penstock.yaml import dump
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _SUMMARY = "Print the objects of a kustomization, as `kustomize build` does."
 _RESTRICTORS = ("LoadRestrictionsRootOnly", "LoadRestrictionsNone")
@@ -77,6 +79,8 @@ def _write(result: Result, output: str | None) -> None:
     if not output:
         sys.stdout.write(result.as_yaml())
         return
+    from pathlib import Path
+
     target = Path(output)
     try:
         if target.is_dir():
@@ -87,13 +91,13 @@ def _write(result: Result, output: str | None) -> None:
         raise BuildFailed(f"cannot write to '{output}': {error.strerror}") from error
 
 
-def _write_files(result: Result, directory: Path) -> None:
-    """One file an object; a directory a namespace when there are several."""
+def _write_files(result: Result, directory: "Path") -> None:
+    """One file an object; with several namespaces, their names come first."""
     namespaces = {_namespace(item) for item in result.objects} - {""}
     for item in result.objects:
-        folder = directory / _namespace(item) if len(namespaces) > 1 else directory
-        folder.mkdir(exist_ok=True)
-        (folder / _file_name(item)).write_text(dump(item), encoding="utf-8")
+        namespace = _namespace(item)
+        prefix = f"{namespace.lower()}_" if namespace and len(namespaces) > 1 else ""
+        (directory / f"{prefix}{_file_name(item)}").write_text(dump(item), encoding="utf-8")
 
 
 def _namespace(item: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from os import PathLike, fspath
-from pathlib import Path
+from os.path import abspath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.kustomize import annotations, labels, names, order, references, tracking, variables
@@ -18,6 +18,8 @@ from penstock.paths import DiskTree, FileError, MemoryTree, Tree
 from penstock.yaml import YAMLError, dump_all, plain
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from penstock.kustomize.remote import Clones
     from penstock.kustomize.repospec import RepoSpec
 
@@ -64,7 +66,7 @@ def build_result(
 ) -> Result:
     """The same, with the origin of every object and the warnings of the build."""
     tree: Tree = DiskTree() if files is None else MemoryTree(files)
-    directory = fspath(root) if files is not None else str(Path(root).absolute())
+    directory = fspath(root) if files is not None else abspath(root)  # noqa: PTH100  -- pathlib takes a while to import
     context = Context(options)
     remotes = _Remotes() if options.remote and files is None else None
     try:
@@ -86,7 +88,7 @@ class _Remotes:
     def __init__(self) -> None:
         self._clones: Clones | None = None
 
-    def clone(self, spec: "RepoSpec") -> Path:
+    def clone(self, spec: "RepoSpec") -> "Path":
         from penstock.kustomize import remote  # most trees are local
 
         self._clones = self._clones or remote.Clones()

