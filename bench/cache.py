@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import orjson
-from tests.controlplane.plane import controlplane
 
 from penstock.kube import Client, Object, WatchCache, connect, load, wait_synced
 from penstock.kube.resources import CONFIG_MAPS, NAMESPACES
+from tests.controlplane.plane import controlplane
 
 OBJECTS = 10_000
 NAMESPACE = "bench"

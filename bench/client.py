@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import aiohttp
 import orjson
-from tests.controlplane.plane import ControlPlane, controlplane
 
 from penstock.kube import Client, Object, connect, load
 from penstock.kube.resources import CONFIG_MAPS, NAMESPACES
+from tests.controlplane.plane import ControlPlane, controlplane
 
 REQUESTS = 2000
 ROUNDS = 5

@@ -5,9 +5,10 @@ A tree is a mapping of file names to texts, with the directory `top` to be built
 
 import json
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 Files = dict[str, str]
+T = TypeVar("T")
 _NAMES = ("web", "api", "db", "cache", "worker", "front-end")
 _SCALARS: tuple[str, ...] = (
     "yes", "on", '"yes"', "'on'", "true", "True", '"true"', "null", "~", "", "0", "7", "-3", "0777", "0x1F", "0o17",
@@ -40,7 +41,7 @@ class Maker:
     def chance(self, share: float) -> bool:
         return self.random.random() < share
 
-    def pick(self, *choices: Any) -> Any:
+    def pick(self, *choices: T) -> T:
         return self.random.choice(choices)
 
     def scalar(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.fast import Parser
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, UsageError
 from penstock.kustomize import Options, Result, build_result
 from penstock.yaml import dump
 
@@ -21,7 +21,7 @@ _RESTRICTORS = ("LoadRestrictionsRootOnly", "LoadRestrictionsNone")
 
 
 class BuildFailed(PenstockError):
-    """The output cannot be written."""
+    """The command line makes no sense, or the output cannot be written; `kustomize build` says 1 to both."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,7 +63,10 @@ def _parse(arguments: Sequence[str]) -> Any:
     )
     parser.add_argument("--no-remote-bases", action="store_true", help="refuse bases and files from other hosts")
     _accept_plugin_flags(parser)
-    return parser.parse_args(arguments)
+    try:
+        return parser.parse_args(arguments)
+    except UsageError as error:
+        raise BuildFailed(str(error)) from error
 
 
 def _accept_plugin_flags(parser: Parser) -> None:

@@ -32,6 +32,11 @@ class ParseCache:
         loads = _json().loads
         return [document._replace(value=loads(data)) for data, document in known]
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self._files.clear()
+        self._used = 0
+
     def _parse(self, content: bytes) -> list[Document]:
         found = documents(content)
         if any(document.written or document.schemas for document in found):
