@@ -9,7 +9,8 @@ from tests.kustomize.random_trees import tree
 
 HOSTILE = (
     "null", "[]", "{}", "[null]", "- ", ": ", "\t", "&a ", "*a", "!!int ", "|", "'", '"', "#", "\n---\n", "..", "1",
-    "true",     "$patch: delete", "[1, [2, {x: null}]]", "{a: {b: {c: [1]}}}", "\n", "kind: List\nitems: [null]\n", "name: {a: b}",
+    "true",
+    "$patch: delete", "[1, [2, {x: null}]]", "{a: {b: {c: [1]}}}", "\n", "kind: List\nitems: [null]\n", "name: {a: b}",
     "metadata: x", "spec: 1", "containers: {a: b}", "labels: [a]", "annotations: 1", "data: [x]", "env: x", "ports: {}",
     "\x00", "\ufeff", "é", "patches: [{}]", "target: {}", "resources: [[]]", "- op: add", "path: /a/b/-/c", "$(X)", "?",
     "fieldPaths: ['*.*.[a=b]']",
