@@ -58,11 +58,11 @@ class TransformerConfig:
         """Both together; merging what is there already returns the same object."""
         if other is self or other is EMPTY or other in self.parts:
             return self
-        if self is EMPTY or self in other.parts:
+        if self in other.parts or (self is EMPTY and other is default()):
             return other
         specs = {name: _sorted(fieldspecs.merge(getattr(self, name), getattr(other, name))) for name in _LISTS}
         references = _merge_references(self.name_references, other.name_references)
-        return TransformerConfig(specs, references, self.parts | other.parts | {self, other})
+        return TransformerConfig(specs, references, (self.parts | other.parts | {self, other}) - {EMPTY})
 
 
 EMPTY = TransformerConfig({}, ())

@@ -1,5 +1,6 @@
 """Patches: strategic merges and JSON patches, with and without a target."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from penstock.kustomize import jsonpatch, manifests
@@ -49,8 +50,18 @@ def patch(collection: Collection, entry: Patch, place: Place) -> None:
     collection.drop_empty()
 
 
-def strategic_merge(collection: Collection, text: str, place: Place) -> None:
-    """Apply one entry of `patchesStrategicMerge`: a file, or the patch itself."""
+def strategic_merges(collection: Collection, texts: Sequence[str], place: Place) -> None:
+    """Apply all of `patchesStrategicMerge`; at least one of them must hold a patch."""
+    found = [one for text in texts for one in _strategic(text, place)]
+    if not found:
+        raise PatchError(f"{place.file}: the strategic merge patches are empty: {', '.join(texts)[:_SHOWN]}")
+    for one in found:
+        _merge_into(collection, _owner(collection, one), one)
+        collection.drop_empty()
+
+
+def _strategic(text: str, place: Place) -> list[Strategic]:
+    """The patches of one entry: a file, or the patch itself."""
     source = f"'{text[:_SHOWN]}'"
     try:
         found = manifests.load(text, place.context, patch=True)
@@ -60,10 +71,7 @@ def strategic_merge(collection: Collection, text: str, place: Place) -> None:
             found = manifests.load(place.read(text), place.context, patch=True)
         except YAMLError as error:
             raise PatchError(f"{source}: {error}") from error
-    for one in found:
-        strategic = Strategic(_normal(one), source, place.schema, _NOTHING)
-        _merge_into(collection, _owner(collection, strategic), strategic)
-    collection.drop_empty()
+    return [Strategic(_normal(one), source, place.schema, _NOTHING) for one in found]
 
 
 def json_patch(

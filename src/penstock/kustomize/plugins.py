@@ -204,8 +204,7 @@ def _strategic_merge(settings: _Config, place: Place, collection: Collection) ->
     texts = [*settings.paths, *([settings.patches] if settings.patches else [])]
     if not texts:
         raise KustomizationError(f"{place.file}: a strategic merge transformer needs `paths` or `patches`")
-    for text in texts:
-        patches.strategic_merge(collection, text, place)
+    patches.strategic_merges(collection, texts, place)
 
 
 def _value_add(settings: _Config, place: Place, collection: Collection) -> None:

@@ -19,6 +19,7 @@ from penstock.yaml import text_of
 
 def update(collection: Collection, config: TransformerConfig) -> None:
     """Write the current names into every field that refers to an object by an earlier one."""
+    _check_subjects(collection)
     candidates = _Candidates(collection)
     if not candidates.by_name:
         return
@@ -34,6 +35,15 @@ def update(collection: Collection, config: TransformerConfig) -> None:
             raise FieldError(f"{resource.id}: looking for names of other objects: {error}") from error
         for (_, target, path), container, key in found:
             _Referrer(resource, target, path, candidates).follow(container, key)
+
+
+def _check_subjects(collection: Collection) -> None:
+    """A ServiceAccount among the subjects of a RoleBinding may leave its namespace out, but not blank."""
+    for resource in collection:
+        subjects = resource.object.get("subjects") if resource.kind == "RoleBinding" else None
+        for one in subjects if isinstance(subjects, list) else ():
+            if isinstance(one, dict) and one.get("kind") == "ServiceAccount" and one.get("namespace", "") is None:
+                raise FieldError(f"{resource.id}: the namespace of a ServiceAccount among the subjects is blank")
 
 
 def _trie(references: NameReferences, original: Gvk) -> Trie:

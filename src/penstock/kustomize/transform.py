@@ -22,8 +22,7 @@ def _built_in(
     kustomization: Kustomization, place: Place, collection: Collection, config: TransformerConfig
 ) -> Iterator[str]:
     if kustomization.patches_strategic_merge:
-        for text in kustomization.patches_strategic_merge:
-            patches.strategic_merge(collection, text, place)
+        patches.strategic_merges(collection, kustomization.patches_strategic_merge, place)
         yield "PatchStrategicMergeTransformer"
     for entry in kustomization.patches:
         patches.patch(collection, entry, place)
