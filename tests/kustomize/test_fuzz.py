@@ -15,7 +15,7 @@ HOSTILE = (
     "\x00", "\ufeff", "é", "patches: [{}]", "target: {}", "resources: [[]]", "- op: add", "path: /a/b/-/c", "$(X)", "?",
     "fieldPaths: ['*.*.[a=b]']",
 )  # fmt: skip
-TREES = 150
+TREES = 60
 WAYS = 4
 
 

@@ -86,7 +86,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(TEXT, JSON, min_size=1, max_size=5))
 def test_what_is_written_reads_back(value: dict[str, Any]) -> None:
     (document,) = documents(dump(value))

@@ -109,7 +109,7 @@ _WORDS = (
 TOKENS = st.sampled_from(_WORDS.split(" "))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(TOKENS, max_size=25))
 def test_what_goes_the_quick_way_means_the_same_the_careful_way(tokens: list[str]) -> None:
     text = " ".join(tokens).encode()
@@ -124,7 +124,7 @@ def test_what_goes_the_quick_way_means_the_same_the_careful_way(tokens: list[str
     assert (document.value if document else None) == quickly
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:

@@ -5,7 +5,9 @@ Dispatched before Typer, because it has to start fast.
 
 import os
 import sys
+from argparse import HelpFormatter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.cli.fast import Parser
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SUMMARY = "Print the objects of a kustomization, as `kustomize build` does."
+_WIDTH = 98
 _RESTRICTORS = ("LoadRestrictionsRootOnly", "LoadRestrictionsNone")
 
 
@@ -42,6 +45,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parse(arguments: Sequence[str]) -> Any:
     parser = Parser("build", _SUMMARY)
+    # Told its width, argparse need not import a module to ask the terminal.
+    parser.formatter_class = partial(HelpFormatter, width=_WIDTH)
     parser.add_argument("directory", nargs="?", default=".", metavar="DIR", help="where the kustomization lies (.)")
     parser.add_argument(
         "-o", "--output", metavar="PATH", help="write to a file, or to one file an object in a directory"

@@ -1,6 +1,6 @@
 """Generated ConfigMaps and Secrets, and how they join what is there."""
 
-import base64
+import binascii
 from collections.abc import Iterator
 from typing import get_args
 
@@ -142,7 +142,7 @@ def _origin(place: Place, kind: str) -> Origin:
 
 def _encoded(content: bytes) -> str:
     """Base64, in lines when it is long."""
-    text = base64.b64encode(content).decode()
+    text = binascii.b2a_base64(content, newline=False).decode()
     if len(text) < _LINE:
         return text
     return "".join(text[at : at + _LINE] + "\n" for at in range(0, len(text), _LINE))

@@ -6,11 +6,13 @@ annotation `version: 1.10` must come out as "1.10", although the value is the nu
 """
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.yaml.errors import YAMLError
+
+if TYPE_CHECKING:
+    from datetime import timezone
 
 Dialect = Literal["resource", "kustomization"]
 
@@ -236,6 +238,8 @@ def _time(text: str) -> WrittenTime | None:
         return None
     year, month, day, *clock = match.groups()
     hour, minute, second, fraction = clock[5:] if clock[5] else clock[:4]
+    from datetime import datetime, timedelta  # dates without quotes are rare, and imports cost
+
     nanoseconds = (fraction or "").rstrip("0")[:9]
     offset = clock[4] or "Z"
     try:
@@ -258,7 +262,9 @@ def _time(text: str) -> WrittenTime | None:
     return written
 
 
-def _zone(offset: str) -> timezone:
+def _zone(offset: str) -> "timezone":
+    from datetime import UTC, timedelta, timezone
+
     if offset == "Z":
         return UTC
     shift = timedelta(hours=int(offset[1:3]), minutes=int(offset[4:6]))
