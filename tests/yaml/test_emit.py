@@ -79,15 +79,16 @@ def test_keys_are_in_natural_order() -> None:
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x85\u2028\u2029\ufeff"), max_size=120)
+KEYS = TEXT.filter(lambda text: text != "<<")  # which kustomize writes without quotes, so that readers merge
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | TEXT,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=20,
 )
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.dictionaries(TEXT, JSON, min_size=1, max_size=5))
+@given(st.dictionaries(KEYS, JSON, min_size=1, max_size=5))
 def test_what_is_written_reads_back(value: dict[str, Any]) -> None:
     (document,) = documents(dump(value))
     assert plain(document.value) == value

@@ -74,6 +74,8 @@ def build_result(
         collection = _run(loader, context)
     except FileError as error:
         raise LoadError(f"a build starts at a directory: {error}") from error
+    except YAMLError as error:  # a value that JSON has no place for, met on the way
+        raise ResourceError(f"'{root}' cannot be built: {error}") from error
     except RecursionError as error:
         raise BuildError(f"'{root}' is nested too deeply to be built") from error
     finally:

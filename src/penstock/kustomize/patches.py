@@ -95,7 +95,7 @@ def json_patch(
                 metadata["annotations"] = {}
         try:
             result = jsonpatch.apply(through_json(resource.object), operations)
-        except PatchError as error:
+        except (PatchError, YAMLError) as error:
             raise PatchError(f"the patch {source} does not apply to {resource.id}: {error}") from error
         if not isinstance(result, dict):
             raise PatchError(f"the patch {source} leaves no object of {resource.id}")

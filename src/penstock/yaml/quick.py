@@ -24,7 +24,7 @@ _NUMBERS = (
 _DOUBTFUL = (
     rb"(?m)[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xf0\x9f\xbf"
     rb"|^[%%?.]|^--- *[^ \n]|\n---|# {|^ {200}|(?:- ){20}"
-    rb"|%b(?:[&*!]|\?\s|<<|:\s"
+    rb"|%b(?:[&*!]|\?(?:\s|$)|<<|:(?:\s|$)"
     rb"|(?:~|null|Null|NULL|True|TRUE|False|FALSE)(?:[\s,\]}:]|$)"
     rb"|(?:[-+]?[0-9.]+|true|false) *:%b"
     rb"|[-+]?(?:%b)|\+[0-9]|-0|[0-9]{4}-[0-9])" % (_START, _END, _NUMBERS)
