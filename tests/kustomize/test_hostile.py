@@ -11,7 +11,7 @@ from penstock.kustomize.remote import Clones
 from penstock.kustomize.repospec import parse
 
 CONFIG_MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {a: b}\n"
-SOON = 5.0  # seconds; each attack would take minutes, or for ever
+SOON = 10.0  # seconds; each attack would take minutes, or for ever
 
 
 def refused(kustomization: str, error: type[BuildError] = BuildError, **more: bytes) -> str:

@@ -9,7 +9,7 @@ from penstock.kustomize.copying import deep_copy
 from penstock.kustomize.errors import PatchError
 
 Operation = dict[str, Any]
-_LARGEST_COPY = 1_000_000  # values that the `copy` operations of one patch may make
+_LARGEST_COPY = 100_000  # values that the `copy` operations of one patch may make
 
 
 def check(operations: Any) -> list[Operation]:
