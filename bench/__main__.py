@@ -9,6 +9,7 @@ BENCHMARKS = {
     "start": "how long the command takes to start",
     "client": "server-side applies through penstock.kube, against bare aiohttp",
     "cache": "memory of a watch cache over 10,000 objects",
+    "kustomize": "kustomize build, against the real kustomize",
 }
 
 
