@@ -1,0 +1,118 @@
+"""Google Cloud KMS: google-auth for the identity (extra `gcp`), and two REST calls."""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import re
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
+
+from penstock.sops.errors import DataKeyError, KeyFileError
+from penstock.sops.keys import GcpKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.sops.keys import MasterKey
+
+_RESOURCE = re.compile(r"projects/[^/?#]+/locations/[^/?#]+/keyRings/[^/?#]+/cryptoKeys/[^/?#]+\Z")
+_SCOPES = ("https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/cloudkms")
+_SECONDS = 30
+# An external account would read files, run programs or ask addresses of the author's choice.
+_KINDS = ("service_account", "authorized_user")
+
+
+class GcpIdentity(Protocol):
+    """Who asks KMS."""
+
+    def credentials(self) -> Any:
+        """Credentials of google-auth; may block."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GcpCredentials:
+    """The JSON of a service account or of a user, from a Secret."""
+
+    info: Mapping[str, Any] = field(repr=False)
+
+    def credentials(self) -> Any:
+        auth: Any = import_module("google.auth")
+        return auth.load_credentials_from_dict(dict(self.info), scopes=_SCOPES)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class GcpOwnIdentity:
+    """The identity of the process: what the SDK finds in its surroundings."""
+
+    def credentials(self) -> Any:
+        auth: Any = import_module("google.auth")
+        return auth.default(scopes=_SCOPES)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class GcpService:
+    """Opens and seals data keys with KMS keys."""
+
+    identity: GcpIdentity
+    endpoint: str = "https://cloudkms.googleapis.com"
+
+    async def open(self, key: MasterKey) -> bytes:
+        try:
+            return binascii.a2b_base64(await self._call(key, "decrypt", "ciphertext", key.enc, "plaintext"))
+        except (DataKeyError, ValueError) as error:
+            raise DataKeyError(f"failed to decrypt sops data key with GCP KMS key: {error}") from error
+
+    async def seal(self, key: MasterKey, data_key: bytes) -> str:
+        plain = binascii.b2a_base64(data_key, newline=False).decode()
+        try:
+            return await self._call(key, "encrypt", "plaintext", plain, "ciphertext")
+        except DataKeyError as error:
+            raise DataKeyError(f"failed to encrypt sops data key with GCP KMS key: {error}") from error
+
+    async def _call(self, key: MasterKey, verb: str, sent: str, value: str, wanted: str) -> str:
+        if not isinstance(key, GcpKey):
+            raise DataKeyError("must provide a key of the kind gcp_kms")
+        if not _RESOURCE.match(key.resource_id):
+            raise DataKeyError(f"{key.resource_id!r} is not the resource id of a KMS key")
+        if find_spec("google") is None or find_spec("google.auth") is None:
+            raise DataKeyError("GCP KMS needs the extra 'gcp': pip install 'penstock[gcp]'")
+        url = f"{self.endpoint}/v1/{key.resource_id}:{verb}"
+        try:
+            async with asyncio.timeout(2 * _SECONDS):
+                return await asyncio.to_thread(self._post, url, {sent: value}, wanted)
+        except TimeoutError:
+            raise DataKeyError(f"no answer in {2 * _SECONDS} s") from None
+
+    def _post(self, url: str, body: Mapping[str, str], wanted: str) -> str:
+        import requests
+        from google.auth.exceptions import GoogleAuthError
+
+        transport: Any = import_module("google.auth.transport.requests")
+        try:
+            with transport.AuthorizedSession(self.identity.credentials()) as session:
+                response = session.post(url, json=dict(body), timeout=_SECONDS, allow_redirects=False)
+                if response.status_code != 200:
+                    raise DataKeyError(f"KMS answered {response.status_code}")
+                return str(response.json()[wanted])
+        except (GoogleAuthError, requests.RequestException, ValueError, KeyError, TypeError) as error:
+            raise DataKeyError(type(error).__name__) from None
+
+
+def credentials(text: bytes) -> GcpCredentials:
+    """Credentials from the JSON of a Secret's entry; kinds that would look outside of it are refused by name."""
+    try:
+        info = orjson.loads(text.strip(b"\n"))
+    except orjson.JSONDecodeError:
+        raise KeyFileError("it is not JSON") from None
+    kind = info.get("type") if isinstance(info, dict) else None
+    if kind not in _KINDS:
+        raise KeyFileError(
+            f"credentials of the type {kind!r} are not accepted from a Secret; use {' or '.join(_KINDS)}"
+        )
+    return GcpCredentials(info)
