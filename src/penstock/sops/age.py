@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import pyrage
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_private_key
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from penstock.sops.keys import MasterKey
+
+pyrage: Any = import_module("pyrage")  # a Rust module without types
 
 _PLUGIN_IDENTITY = re.compile(r"AGE-PLUGIN-([A-Z0-9.-]+)-1")
 _PLUGIN_RECIPIENT = re.compile(r"age1([a-z0-9.-]+)1[a-z0-9]+\Z")

@@ -17,6 +17,7 @@ from penstock.sops.keys import AwsKey
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from penstock.sops.identity import ServiceAccount
     from penstock.sops.keys import MasterKey
 
 _ARN = re.compile(r"arn:aws[\w-]*:kms:(.+):[0-9]+:(key|alias)/.+", re.ASCII)
@@ -66,22 +67,20 @@ class AwsOwnIdentity:
 
 @dataclass(frozen=True, slots=True)
 class AwsServiceAccount:
-    """The role that a Kubernetes service account is allowed to take."""
+    """The role that a Kubernetes service account may take, as its annotation says."""
 
-    role_arn: str
-    session_name: str
-    token: Callable[[str], Awaitable[str]]
-    """A Kubernetes token of the service account, for the audience given."""
+    account: ServiceAccount
     endpoint: str = ""
 
     async def session(self, region: str) -> Any:
-        jwt = await self.token("sts.amazonaws.com")
-        return await asyncio.to_thread(self._assumed, region, jwt)
+        role = await self.account.annotation("eks.amazonaws.com/role-arn")
+        jwt = await self.account.token("sts.amazonaws.com")
+        return await asyncio.to_thread(self._assumed, region, role, jwt)
 
-    def _assumed(self, region: str, jwt: str) -> Any:
+    def _assumed(self, region: str, role: str, jwt: str) -> Any:
         sts = _boto3().client("sts", region_name=region, endpoint_url=self.endpoint or None, config=_unsigned())
         answer = sts.assume_role_with_web_identity(
-            RoleArn=self.role_arn, RoleSessionName=self.session_name[:64], WebIdentityToken=jwt
+            RoleArn=role, RoleSessionName=self.account.session_name, WebIdentityToken=jwt
         )
         return _with(answer["Credentials"], region)
 

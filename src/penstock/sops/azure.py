@@ -17,6 +17,7 @@ from penstock.sops.keys import AzureKey
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from penstock.sops.identity import ServiceAccount
     from penstock.sops.keys import MasterKey
 
 _SECONDS = 60
@@ -28,8 +29,8 @@ _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BO
 class AzureIdentity(Protocol):
     """Who asks the vault."""
 
-    def credential(self) -> Any:
-        """A token credential of azure-identity; may block."""
+    async def credential(self) -> Any:
+        """A token credential of azure-identity."""
         ...
 
 
@@ -45,7 +46,7 @@ class AzureCredentials:
     send_chain: bool = False
     authority_host: str = ""
 
-    def credential(self) -> Any:
+    async def credential(self) -> Any:
         """The credential for the first of: secret, certificate, managed identity."""
         _check_library()
         from azure.identity import CertificateCredential, ClientSecretCredential, ManagedIdentityCredential
@@ -69,7 +70,7 @@ class AzureCredentials:
 class AzureOwnIdentity:
     """The identity of the process: what the SDK finds in its surroundings."""
 
-    def credential(self) -> Any:
+    async def credential(self) -> Any:
         _check_library()
         from azure.identity import DefaultAzureCredential
 
@@ -78,18 +79,18 @@ class AzureOwnIdentity:
 
 @dataclass(frozen=True, slots=True)
 class AzureServiceAccount:
-    """An application that trusts the tokens of a Kubernetes service account."""
+    """The application that trusts the tokens of a Kubernetes service account, as its annotations say."""
 
-    tenant_id: str
-    client_id: str
-    token: Callable[[], str]
-    """A Kubernetes token of the service account, for the audience `api://AzureADTokenExchange`; may block."""
+    account: ServiceAccount
 
-    def credential(self) -> Any:
+    async def credential(self) -> Any:
         _check_library()
         from azure.identity import ClientAssertionCredential
 
-        return ClientAssertionCredential(self.tenant_id, self.client_id, self.token)
+        tenant = await self.account.annotation("azure.workload.identity/tenant-id")
+        client = await self.account.annotation("azure.workload.identity/client-id")
+        token = await self.account.token("api://AzureADTokenExchange")
+        return ClientAssertionCredential(tenant, client, lambda: token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +127,17 @@ class AzureService:
         _check_library()
         try:
             async with asyncio.timeout(_SECONDS):
-                return await asyncio.to_thread(self._ask, key, ask)
+                return await asyncio.to_thread(self._ask, key, await self.identity.credential(), ask)
         except TimeoutError:
             raise DataKeyError(f"no answer in {_SECONDS} s") from None
 
-    def _ask(self, key: AzureKey, ask: Callable[[Any, Any, AzureKey], T]) -> T:
+    def _ask(self, key: AzureKey, credential: Any, ask: Callable[[Any, Any, AzureKey], T]) -> T:
         from azure.core.exceptions import AzureError
         from azure.keyvault.keys.crypto import CryptographyClient, EncryptionAlgorithm
 
         name = f"{key.vault_url.rstrip('/')}/keys/{key.key_name}" + (f"/{key.version}" if key.version else "")
         try:
-            with CryptographyClient(name, self.identity.credential(), **self.options) as client:
+            with CryptographyClient(name, credential, **self.options) as client:
                 return ask(client, EncryptionAlgorithm.rsa_oaep_256, key)
         except (AzureError, ValueError, TypeError, AttributeError) as error:
             raise DataKeyError(f"{key.name} ({type(error).__name__})") from None

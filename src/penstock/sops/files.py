@@ -14,7 +14,7 @@ from penstock.sops.datakey import Keyring, new_data_key
 from penstock.sops.errors import EmitError, IntegrityError, LoadError, SopsError, TreeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from penstock.sops.formats import Format
     from penstock.sops.metadata import Metadata
@@ -109,7 +109,7 @@ def _verify(metadata: Metadata, cipher: Cipher, macs: frozenset[str]) -> None:
 
 
 @contextmanager
-def _saying(what: str, kind: type[SopsError] | None = None) -> Iterator[None]:
+def _saying(what: str, kind: type[SopsError] | None = None) -> Generator[None]:
     """Put what was being done before what went wrong; an odd file that trips a library is an error like others."""
     try:
         yield

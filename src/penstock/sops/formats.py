@@ -58,12 +58,11 @@ _SUFFIXES = {
     ".json": Format.JSON,
     ".env": Format.DOTENV,
     ".ini": Format.INI,
-    ".dockerconfigjson": Format.JSON,
 }
 
 
 def by_name(name: str) -> Format:
-    """The format that a file name or a key of a Secret promises; any other is binary."""
+    """The format that a file name promises; any other is binary."""
     return next((form for suffix, form in _SUFFIXES.items() if name.endswith(suffix)), Format.BINARY)
 
 
@@ -104,8 +103,8 @@ def load_encrypted(data: bytes, form: Format) -> tuple[list[Branch], Metadata]:
 
 def emit_encrypted(documents: list[Branch], metadata: Metadata, form: Format) -> bytes:
     """An encrypted file."""
-    block: Value = write(metadata)
-    if form in (Format.DOTENV, Format.INI) and isinstance(block, Branch):
+    block = write(metadata)
+    if form in (Format.DOTENV, Format.INI):
         block = flatten(block, _PREFIX if form is Format.DOTENV else "")
         block = _escaped(block) if form is Format.INI else block
     return _STORES[form].emit_encrypted([_with(document, block, form) for document in documents])
@@ -118,11 +117,11 @@ def is_reserved(key: Key, form: Format) -> bool:
     return key.startswith(_PREFIX) if form is Format.DOTENV else key == _ENTRY
 
 
-def _with(document: Branch, block: Value, form: Format) -> Branch:
+def _with(document: Branch, block: Branch, form: Format) -> Branch:
     taken = next((key for key, _ in document if is_reserved(key, form)), None)
     if taken is not None:
         raise EmitError(f"the key {taken!r} belongs to SOPS; name it otherwise, or decrypt the file first")
-    if form is Format.DOTENV and isinstance(block, Branch):
+    if form is Format.DOTENV:
         return Branch([*document, *block])
     return Branch([*document, (_ENTRY, block)])
 

@@ -18,6 +18,7 @@ from penstock.sops.keys import GcpKey
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.sops.identity import ServiceAccount
     from penstock.sops.keys import MasterKey
 
 _RESOURCE = re.compile(r"projects/[^/?#]+/locations/[^/?#]+/keyRings/[^/?#]+/cryptoKeys/[^/?#]+\Z")
@@ -30,8 +31,8 @@ _KINDS = ("service_account", "authorized_user")
 class GcpIdentity(Protocol):
     """Who asks KMS."""
 
-    def credentials(self) -> Any:
-        """Credentials of google-auth; may block."""
+    async def credentials(self) -> Any:
+        """Credentials of google-auth."""
         ...
 
 
@@ -41,7 +42,7 @@ class GcpCredentials:
 
     info: Mapping[str, Any] = field(repr=False)
 
-    def credentials(self) -> Any:
+    async def credentials(self) -> Any:
         auth: Any = import_module("google.auth")
         return auth.load_credentials_from_dict(dict(self.info), scopes=_SCOPES)[0]
 
@@ -50,9 +51,39 @@ class GcpCredentials:
 class GcpOwnIdentity:
     """The identity of the process: what the SDK finds in its surroundings."""
 
-    def credentials(self) -> Any:
+    async def credentials(self) -> Any:
         auth: Any = import_module("google.auth")
-        return auth.default(scopes=_SCOPES)[0]
+        return (await asyncio.to_thread(auth.default, scopes=_SCOPES))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class GcpServiceAccount:
+    """The Google identity that trusts the tokens of a Kubernetes service account, as its annotations say."""
+
+    account: ServiceAccount
+    token_url: str = "https://sts.googleapis.com/v1/token"  # noqa: S105 - an address
+
+    async def credentials(self) -> Any:
+        pools: Any = import_module("google.auth.identity_pool")
+        provider = await self.account.annotation("gcp.auth.fluxcd.io/workload-identity-provider")
+        audience = f"//iam.googleapis.com/{provider}"
+        return pools.Credentials(
+            audience=audience,
+            subject_token_type="urn:ietf:params:oauth:token-type:jwt",  # noqa: S106 - the kind of token
+            token_url=self.token_url,
+            subject_token_supplier=_Supplier(await self.account.token(audience)),
+            scopes=_SCOPES,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Supplier:
+    """What google-auth asks for the token to exchange."""
+
+    token: str = field(repr=False)
+
+    def get_subject_token(self, context: Any, request: Any) -> str:  # noqa: ARG002 - google-auth's signature
+        return self.token
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +116,21 @@ class GcpService:
         url = f"{self.endpoint}/v1/{key.resource_id}:{verb}"
         try:
             async with asyncio.timeout(2 * _SECONDS):
-                return await asyncio.to_thread(self._post, url, {sent: value}, wanted)
+                credentials = await self.identity.credentials()
+                return await asyncio.to_thread(self._post, credentials, url, {sent: value}, wanted)
         except TimeoutError:
             raise DataKeyError(f"no answer in {2 * _SECONDS} s") from None
+        except (ValueError, OSError) as error:  # google-auth on credentials that make no sense
+            raise DataKeyError(type(error).__name__) from None
 
-    def _post(self, url: str, body: Mapping[str, str], wanted: str) -> str:
+    @staticmethod
+    def _post(credentials: Any, url: str, body: Mapping[str, str], wanted: str) -> str:
         import requests
         from google.auth.exceptions import GoogleAuthError
 
         transport: Any = import_module("google.auth.transport.requests")
         try:
-            with transport.AuthorizedSession(self.identity.credentials()) as session:
+            with transport.AuthorizedSession(credentials) as session:
                 response = session.post(url, json=dict(body), timeout=_SECONDS, allow_redirects=False)
                 if response.status_code != 200:
                     raise DataKeyError(f"KMS answered {response.status_code}")

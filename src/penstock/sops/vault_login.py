@@ -13,7 +13,9 @@ from penstock.sops import vault
 from penstock.sops.errors import DataKeyError, KeyFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping
+
+    from penstock.sops.identity import ServiceAccount
 
 _SUBJECT = "system:serviceaccount:"
 
@@ -24,8 +26,7 @@ class VaultLogin:
 
     paths: Mapping[str, str]
     config_map: str
-    service_account_token: Callable[[str], Awaitable[str]]
-    """A Kubernetes token of the service account, for the audience given."""
+    account: ServiceAccount
     tokens: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     async def __call__(self, address: str) -> str:
@@ -39,7 +40,7 @@ class VaultLogin:
             raise DataKeyError(
                 f"no Vault login path configured for address '{address}' in ConfigMap '{self.config_map}'"
             )
-        jwt = await self.service_account_token(address)
+        jwt = await self.account.token(address)
         answer = await vault.write(address, path, {"role": role(jwt), "jwt": jwt}, {"X-Vault-Request": "true"})
         auth = answer.get("auth")
         token = auth.get("client_token") if isinstance(auth, dict) else None

@@ -192,7 +192,7 @@ class _Builder:
             raise LoadError(f"line {event.start_mark.line + 1}: a list or mapping cannot be a key")
         self._heads(event, opening=True)
         value: Branch | list[Value] = Branch() if isinstance(event, yaml.MappingStartEvent) else []
-        mark = event.start_mark
+        mark = _start(event)
         self.frames.append(_Frame(value, mark.column, bool(event.flow_style), event.anchor))
 
     def _close(self, event: yaml.Event, position: int) -> tuple[Value] | None:
