@@ -6,6 +6,7 @@ A ConfigMap generator that uses the same file sees the plain text too, as it doe
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LARGEST = 5 << 20  # bytes of an encrypted file
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A file as it was read, the format it should be in, and its name for people."""
+
+    path: Path
+    name: str
+    form: Format
+    data: bytes = field(repr=False)
+
+    async def decrypted(self, keyring: sops.Keyring, *, verify: bool) -> bytes | None:
+        if not sops.is_marked(self.data, self.form):
+            return None
+        try:
+            return await sops.decrypt(self.data, keyring, form=self.form, verify=verify)
+        except sops.SopsError as error:
+            raise DecryptionFailed(f"{self.name}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +64,12 @@ async def decrypt_sources(
     """Decrypt what the kustomization file at `path`, and all it refers to inside `root`, generates and patches from."""
     if provider != PROVIDER:
         return DecryptedSources()
-    files: dict[Path, bytes] = {}
-    visited: set[Path] = set()
     try:
-        for kustomization in walk(root, path):
-            for reference, form in _references(kustomization):
-                file = confined(root, _joined(kustomization.folder, reference))
-                if file in visited:
-                    continue
-                plain = await _decrypted(root, file, form, keyring, verify=verify, limit=limit)
-                visited.add(file)
-                if plain is not None:
-                    files[file] = plain
+        found = await asyncio.to_thread(lambda: {source.path: source for source in _sources(root, path, limit)})
+        plain = [(source.path, await source.decrypted(keyring, verify=verify)) for source in found.values()]
     except DecryptionFailed as error:
         raise type(error)(f"error decrypting sources: {error}") from error
-    return DecryptedSources(files, frozenset(visited))
+    return DecryptedSources({path: data for path, data in plain if data is not None}, frozenset(found))
 
 
 async def decrypt_file(
@@ -67,13 +77,8 @@ async def decrypt_file(
 ) -> bytes | None:
     """The plain text of a file, or None when it does not carry the mark of an encrypted file of this format."""
     name = name or path.name
-    data = read_regular(path, name=name, limit=limit)
-    if not sops.is_marked(data, form):
-        return None
-    try:
-        return await sops.decrypt(data, keyring, form=form, verify=verify)
-    except sops.SopsError as error:
-        raise DecryptionFailed(f"{name}: {error}") from error
+    data = await asyncio.to_thread(read_regular, path, name=name, limit=limit)
+    return await _Source(path, name, form, data).decrypted(keyring, verify=verify)
 
 
 async def verify_resources(root: Path, path: str, keyring: sops.Keyring) -> None:
@@ -81,24 +86,26 @@ async def verify_resources(root: Path, path: str, keyring: sops.Keyring) -> None
 
     After the build it is too late: names, namespaces and labels that it adds are not under the MAC.
     """
+    for source in await asyncio.to_thread(lambda: list(_manifests(root, path))):
+        try:
+            for text in _parts(source.data, source.form):
+                await sops.open_file(text, keyring, form=source.form, verify=True)
+        except sops.SopsError as error:
+            raise DecryptionFailed(f"{source.name}: {error}") from error
+
+
+def _manifests(root: Path, path: str) -> Iterator[_Source]:
+    """The encrypted files among the resources of a build."""
     for kustomization in walk(root, path):
         for reference in kustomization.paths("resources"):
             file = confined(root, _joined(kustomization.folder, reference))
             if is_remote(reference) or not file.is_file():
                 continue
-            await _verify(file, relative(str(root), str(file)), keyring)
-
-
-async def _verify(file: Path, name: str, keyring: sops.Keyring) -> None:
-    data = read_regular(file, name=name, limit=LARGEST)
-    form = Format.JSON if name.endswith(".json") else Format.YAML
-    if not sops.is_marked(data, form):
-        return
-    try:
-        for text in _parts(data, form):
-            await sops.open_file(text, keyring, form=form, verify=True)
-    except sops.SopsError as error:
-        raise DecryptionFailed(f"{name}: {error}") from error
+            name = relative(str(root), str(file))
+            form = Format.JSON if name.endswith(".json") else Format.YAML
+            data = read_regular(file, name=name, limit=LARGEST)
+            if sops.is_marked(data, form):
+                yield _Source(file, name, form, data)
 
 
 def _parts(data: bytes, form: Format) -> list[bytes]:
@@ -116,10 +123,17 @@ def _parts(data: bytes, form: Format) -> list[bytes]:
     return [b"---\n".join(texts) for mac, texts in pieces if mac]
 
 
-async def _decrypted(
-    root: Path, file: Path, form: Format, keyring: sops.Keyring, *, verify: bool, limit: int
-) -> bytes | None:
-    return await decrypt_file(file, form, keyring, limit=limit, name=relative(str(root), str(file)), verify=verify)
+def _sources(root: Path, path: str, limit: int) -> Iterator[_Source]:
+    """All files that a build generates or patches from; of one that is named twice, the first name counts."""
+    seen: set[Path] = set()
+    for kustomization in walk(root, path):
+        for reference, form in _references(kustomization):
+            file = confined(root, _joined(kustomization.folder, reference))
+            if file in seen:
+                continue
+            seen.add(file)
+            name = relative(str(root), str(file))
+            yield _Source(file, name, form, read_regular(file, name=name, limit=limit))
 
 
 def _references(kustomization: KustomizationFile) -> Iterator[tuple[str, Format]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,8 @@ async def _imported(
     else:
         return Credentials()
     data = await read(*place)
-    return import_keys(data, secret="/".join(place), only_age=not decryption.secret_name)
+    # In a thread: the libraries for PGP and SSH keys are loaded by the first such key.
+    return await asyncio.to_thread(import_keys, data, secret="/".join(place), only_age=not decryption.secret_name)
 
 
 def _account(decryption: Decryption, namespace: str, settings: DecryptionSettings) -> ServiceAccount | None:

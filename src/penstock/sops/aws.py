@@ -49,6 +49,9 @@ class AwsCredentials:
     session_token: str = field(default="", repr=False)
 
     async def session(self, region: str) -> Any:
+        return await asyncio.to_thread(self._session, region)
+
+    def _session(self, region: str) -> Any:
         return _boto3().Session(
             aws_access_key_id=self.access_key_id,
             aws_secret_access_key=self.secret_access_key,
@@ -62,7 +65,7 @@ class AwsOwnIdentity:
     """The identity of the process: what the SDK finds in its surroundings."""
 
     async def session(self, region: str) -> Any:
-        return _boto3().Session(region_name=region)
+        return await asyncio.to_thread(lambda: _boto3().Session(region_name=region))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +150,16 @@ def credentials(text: bytes) -> AwsCredentials:
 
 async def _calling(work: Awaitable[T]) -> T:
     """Translate what the SDK raises; its texts may quote the request, so only the error's name goes on."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
     try:
         async with asyncio.timeout(_SECONDS):
             return await work
     except TimeoutError:
         raise DataKeyError(f"no answer in {_SECONDS} s") from None
-    except ClientError as error:
-        raise DataKeyError(str(error.response.get("Error", {}).get("Code", "refused"))) from None
-    except (BotoCoreError, ValueError, OSError) as error:
-        raise DataKeyError(type(error).__name__) from None
+    except (DataKeyError, asyncio.CancelledError):
+        raise
+    except Exception as error:  # noqa: BLE001 - botocore makes its classes at run time
+        code = getattr(error, "response", {}).get("Error", {}).get("Code")
+        raise DataKeyError(str(code or type(error).__name__)) from None
 
 
 def _with(answer: Any, region: str) -> Any:

@@ -48,6 +48,9 @@ class AzureCredentials:
 
     async def credential(self) -> Any:
         """The credential for the first of: secret, certificate, managed identity."""
+        return await asyncio.to_thread(self._credential)
+
+    def _credential(self) -> Any:
         _check_library()
         from azure.identity import CertificateCredential, ClientSecretCredential, ManagedIdentityCredential
 
@@ -71,6 +74,9 @@ class AzureOwnIdentity:
     """The identity of the process: what the SDK finds in its surroundings."""
 
     async def credential(self) -> Any:
+        return await asyncio.to_thread(self._credential)
+
+    def _credential(self) -> Any:
         _check_library()
         from azure.identity import DefaultAzureCredential
 
@@ -84,12 +90,16 @@ class AzureServiceAccount:
     account: ServiceAccount
 
     async def credential(self) -> Any:
-        _check_library()
-        from azure.identity import ClientAssertionCredential
-
         tenant = await self.account.annotation("azure.workload.identity/tenant-id")
         client = await self.account.annotation("azure.workload.identity/client-id")
         token = await self.account.token("api://AzureADTokenExchange")
+        return await asyncio.to_thread(self._credential, tenant, client, token)
+
+    @staticmethod
+    def _credential(tenant: str, client: str, token: str) -> Any:
+        _check_library()
+        from azure.identity import ClientAssertionCredential
+
         return ClientAssertionCredential(tenant, client, lambda: token)
 
 
@@ -124,12 +134,13 @@ class AzureService:
     async def _within(self, key: MasterKey, ask: Callable[[Any, Any, AzureKey], T]) -> T:
         if not isinstance(key, AzureKey):
             raise DataKeyError("must provide a key of the kind azure_kv")
-        _check_library()
         try:
             async with asyncio.timeout(_SECONDS):
                 return await asyncio.to_thread(self._ask, key, await self.identity.credential(), ask)
         except TimeoutError:
             raise DataKeyError(f"no answer in {_SECONDS} s") from None
+        except ValueError as error:  # credentials that make no sense to the SDK
+            raise DataKeyError(type(error).__name__) from None
 
     def _ask(self, key: AzureKey, credential: Any, ask: Callable[[Any, Any, AzureKey], T]) -> T:
         from azure.core.exceptions import AzureError

@@ -43,7 +43,10 @@ class GcpCredentials:
     info: Mapping[str, Any] = field(repr=False)
 
     async def credentials(self) -> Any:
-        auth: Any = import_module("google.auth")
+        return await asyncio.to_thread(self._credentials)
+
+    def _credentials(self) -> Any:
+        auth = _library("google.auth")
         return auth.load_credentials_from_dict(dict(self.info), scopes=_SCOPES)[0]
 
 
@@ -52,8 +55,7 @@ class GcpOwnIdentity:
     """The identity of the process: what the SDK finds in its surroundings."""
 
     async def credentials(self) -> Any:
-        auth: Any = import_module("google.auth")
-        return (await asyncio.to_thread(auth.default, scopes=_SCOPES))[0]
+        return await asyncio.to_thread(lambda: _library("google.auth").default(scopes=_SCOPES)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +66,16 @@ class GcpServiceAccount:
     token_url: str = "https://sts.googleapis.com/v1/token"  # noqa: S105 - an address
 
     async def credentials(self) -> Any:
-        pools: Any = import_module("google.auth.identity_pool")
         provider = await self.account.annotation("gcp.auth.fluxcd.io/workload-identity-provider")
         audience = f"//iam.googleapis.com/{provider}"
-        return pools.Credentials(
+        return await asyncio.to_thread(self._credentials, audience, await self.account.token(audience))
+
+    def _credentials(self, audience: str, token: str) -> Any:
+        return _library("google.auth.identity_pool").Credentials(
             audience=audience,
             subject_token_type="urn:ietf:params:oauth:token-type:jwt",  # noqa: S106 - the kind of token
             token_url=self.token_url,
-            subject_token_supplier=_Supplier(await self.account.token(audience)),
+            subject_token_supplier=_Supplier(token),
             scopes=_SCOPES,
         )
 
@@ -111,8 +115,6 @@ class GcpService:
             raise DataKeyError("must provide a key of the kind gcp_kms")
         if not _RESOURCE.match(key.resource_id):
             raise DataKeyError(f"{key.resource_id!r} is not the resource id of a KMS key")
-        if find_spec("google") is None or find_spec("google.auth") is None:
-            raise DataKeyError("GCP KMS needs the extra 'gcp': pip install 'penstock[gcp]'")
         url = f"{self.endpoint}/v1/{key.resource_id}:{verb}"
         try:
             async with asyncio.timeout(2 * _SECONDS):
@@ -125,18 +127,21 @@ class GcpService:
 
     @staticmethod
     def _post(credentials: Any, url: str, body: Mapping[str, str], wanted: str) -> str:
-        import requests
-        from google.auth.exceptions import GoogleAuthError
-
-        transport: Any = import_module("google.auth.transport.requests")
+        refused = (_library("google.auth.exceptions").GoogleAuthError, OSError, ValueError, KeyError, TypeError)
         try:
-            with transport.AuthorizedSession(credentials) as session:
+            with _library("google.auth.transport.requests").AuthorizedSession(credentials) as session:
                 response = session.post(url, json=dict(body), timeout=_SECONDS, allow_redirects=False)
                 if response.status_code != 200:
                     raise DataKeyError(f"KMS answered {response.status_code}")
                 return str(response.json()[wanted])
-        except (GoogleAuthError, requests.RequestException, ValueError, KeyError, TypeError) as error:
+        except refused as error:  # what requests raises is an OSError
             raise DataKeyError(type(error).__name__) from None
+
+
+def _library(name: str) -> Any:
+    if find_spec("google") is None or find_spec("google.auth") is None:
+        raise DataKeyError("GCP KMS needs the extra 'gcp': pip install 'penstock[gcp]'")
+    return import_module(name)
 
 
 def credentials(text: bytes) -> GcpCredentials:

@@ -11,7 +11,9 @@ import binascii
 import os
 import re
 import ssl
+import sys
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from penstock.sops.errors import DataKeyError
@@ -73,9 +75,8 @@ async def write(
     if not _ADDRESS.match(address):
         raise DataKeyError(f"{address!r} is not the address of a Vault server")
     url = f"{address.rstrip('/')}/v1/{path}"
-    import aiohttp  # not needed by those who use no Vault, and slow to import
-
-    context = ssl.create_default_context(cafile=ca_file) if ca_file else True
+    aiohttp: Any = sys.modules.get("aiohttp") or await asyncio.to_thread(import_module, "aiohttp")
+    context = await asyncio.to_thread(ssl.create_default_context, cafile=ca_file) if ca_file else True
     try:
         async with (
             asyncio.timeout(_SECONDS),
