@@ -100,7 +100,10 @@ async def reseal(opened: Opened, keyring: Keyring, metadata: Metadata, *, new_ke
 
 
 def _verify(metadata: Metadata, cipher: Cipher, macs: frozenset[str]) -> None:
-    expected = cipher.decrypt(metadata.mac, metadata.last_modified)
+    try:
+        expected = cipher.decrypt(metadata.mac, metadata.last_modified)
+    except TreeError:
+        raise IntegrityError("the MAC itself, or the time of the last change, was altered") from None
     if not expected:
         raise IntegrityError("expected mac 'no MAC': the file's MAC was removed")
     text = str(expected).encode()

@@ -1,0 +1,1 @@
+"""From an artifact to its final objects."""

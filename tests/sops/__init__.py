@@ -1,0 +1,1 @@
+"""SOPS files: formats, keys, integrity, and what must never leak."""
