@@ -46,8 +46,11 @@ class GcpCredentials:
         return await asyncio.to_thread(self._credentials)
 
     def _credentials(self) -> Any:
-        auth = _library("google.auth")
-        return auth.load_credentials_from_dict(dict(self.info), scopes=_SCOPES)[0]
+        if self.info.get("type") == "service_account":
+            made = _library("google.oauth2.service_account").Credentials.from_service_account_info
+        else:
+            made = _library("google.oauth2.credentials").Credentials.from_authorized_user_info
+        return made(dict(self.info), scopes=_SCOPES)
 
 
 @dataclass(frozen=True, slots=True)
