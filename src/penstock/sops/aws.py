@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import binascii
 import re
+from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -81,10 +82,11 @@ class AwsServiceAccount:
         return await asyncio.to_thread(self._assumed, region, role, jwt)
 
     def _assumed(self, region: str, role: str, jwt: str) -> Any:
-        sts = _boto3().client("sts", region_name=region, endpoint_url=self.endpoint or None, config=_unsigned())
-        answer = sts.assume_role_with_web_identity(
-            RoleArn=role, RoleSessionName=self.account.session_name, WebIdentityToken=jwt
-        )
+        where = {"region_name": region, "endpoint_url": self.endpoint or None, "config": _unsigned()}
+        with closing(_boto3().client("sts", **where)) as sts:
+            answer = sts.assume_role_with_web_identity(
+                RoleArn=role, RoleSessionName=self.account.session_name, WebIdentityToken=jwt
+            )
         return _with(answer["Credentials"], region)
 
 
@@ -127,14 +129,16 @@ class AwsService:
 
     async def _ask(self, key: AwsKey, place: str, ask: Callable[[Any, AwsKey], T]) -> T:
         session = await self.identity.session(place)
-        return await asyncio.to_thread(lambda: ask(self._client(session, key, place), key))
+        return await asyncio.to_thread(self._asked, session, key, place, ask)
 
-    def _client(self, session: Any, key: AwsKey, place: str) -> Any:
+    def _asked(self, session: Any, key: AwsKey, place: str, ask: Callable[[Any, AwsKey], T]) -> T:
+        where = {"region_name": place, "endpoint_url": self.endpoint or None, "config": _config()}
         if key.role:
-            sts = session.client("sts", region_name=place, endpoint_url=self.endpoint or None, config=_config())
-            answer = sts.assume_role(RoleArn=key.role, RoleSessionName="penstock-sops")
+            with closing(session.client("sts", **where)) as sts:
+                answer = sts.assume_role(RoleArn=key.role, RoleSessionName="penstock-sops")
             session = _with(answer["Credentials"], place)
-        return session.client("kms", region_name=place, endpoint_url=self.endpoint or None, config=_config())
+        with closing(session.client("kms", **where)) as kms:
+            return ask(kms, key)
 
 
 def credentials(text: bytes) -> AwsCredentials:

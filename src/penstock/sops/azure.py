@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import binascii
 import codecs
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -148,7 +149,7 @@ class AzureService:
 
         name = f"{key.vault_url.rstrip('/')}/keys/{key.key_name}" + (f"/{key.version}" if key.version else "")
         try:
-            with CryptographyClient(name, credential, **self.options) as client:
+            with closing(credential), CryptographyClient(name, credential, **self.options) as client:
                 return ask(client, EncryptionAlgorithm.rsa_oaep_256, key)
         except (AzureError, ValueError, TypeError, AttributeError) as error:
             raise DataKeyError(f"{key.name} ({type(error).__name__})") from None
