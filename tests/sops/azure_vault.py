@@ -172,5 +172,5 @@ async def azure_vault() -> AsyncGenerator[AzureVault]:
 async def _drained(runner: web.AppRunner) -> None:
     """Wait until the clients' connections are gone; TLS takes a few turns of the loop to say goodbye."""
     async with asyncio.timeout(10):
-        while runner.server is not None and runner.server.connections:
+        while runner.server is not None and runner.server.connections:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0)

@@ -94,6 +94,7 @@ def test_vault_token() -> None:
 async def test_aws_credentials() -> None:
     """ImportKeys/AWS; AWS credentials YAML with three keys"""
     found = imported({"sops.aws-kms": AWS}).aws
+    assert found is not None
     assert found == aws.AwsCredentials("id", "secret", "token")
     session = await found.session("us-west-2")
     frozen = session.get_credentials().get_frozen_credentials()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +11,9 @@ from penstock import sops
 from penstock.sops import Format
 from penstock.sops.keys import AgeKey
 from tests.sops.rings import NOW, new_hybrid_ring, new_ring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RING = new_ring()
 OTHER = new_ring()
@@ -202,8 +206,7 @@ def _moved(data: bytes) -> bytes:
         ),
     ],
 )
-async def test_tampering_is_found(tampered: object, error: type[sops.SopsError], said: str) -> None:
-    assert callable(tampered)
+async def test_tampering_is_found(tampered: Callable[[bytes], bytes], error: type[sops.SopsError], said: str) -> None:
     changed = tampered(await RING.encrypt(SECRET, Format.YAML))
     with pytest.raises(error, match=re.escape(said)) as caught:
         await RING.decrypt(changed, Format.YAML)

@@ -57,15 +57,17 @@ def read_regular(path: Path, *, name: str, limit: int) -> bytes:
     except OSError:
         # A link, a socket, or a file that is not ours to read: all irregular.
         raise DecryptionFailed(f"{name}: cannot decrypt irregular file as it has file mode type bits set") from None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise DecryptionFailed(f"{name}: cannot decrypt irregular file as it has file mode type bits set")
-        if status.st_size > limit:
-            raise DecryptionFailed(
-                f"{name}: cannot decrypt file with size ({status.st_size} bytes) exceeding limit ({limit})"
-            )
-        return file.read(limit + 1)
+        size = status.st_size
+        if size > limit:
+            raise DecryptionFailed(f"{name}: cannot decrypt file with size ({size} bytes) exceeding limit ({limit})")
+        with open(handle, "rb", closefd=False) as file:
+            return file.read(limit + 1)
+    finally:
+        os.close(handle)
 
 
 def _link(path: Path) -> str | None:
