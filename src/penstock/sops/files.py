@@ -12,6 +12,7 @@ from penstock.sops import formats, tree
 from penstock.sops.cipher import Cipher
 from penstock.sops.datakey import Keyring, new_data_key
 from penstock.sops.errors import EmitError, IntegrityError, LoadError, SopsError, TreeError
+from penstock.sops.keys import dated
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -71,9 +72,8 @@ async def encrypt(
     if reserved:
         raise LoadError(f"the file has the key {reserved[0]!r}, so it is encrypted already; decrypt or edit it instead")
     data_key = new_data_key()
-    return close_file(
-        Opened(documents, await keyring.seal(metadata, data_key), data_key, Cipher(data_key)), form=form, now=now
-    )
+    sealed = await keyring.seal(replace(metadata, groups=dated(metadata.groups, _moment(now))), data_key)
+    return close_file(Opened(documents, sealed, data_key, Cipher(data_key)), form=form, now=now)
 
 
 def close_file(opened: Opened, *, form: Format, now: datetime | None = None) -> bytes:
@@ -82,7 +82,7 @@ def close_file(opened: Opened, *, form: Format, now: datetime | None = None) -> 
     sealed, mac = tree.encrypt(
         opened.documents, opened.cipher, metadata.rules.or_default(), mac_only=metadata.mac_only_encrypted
     )
-    moment = (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = _moment(now)
     metadata = replace(
         metadata,
         rules=metadata.rules.or_default(),
@@ -92,11 +92,17 @@ def close_file(opened: Opened, *, form: Format, now: datetime | None = None) -> 
     return formats.emit_encrypted(sealed, metadata, form)
 
 
-async def reseal(opened: Opened, keyring: Keyring, metadata: Metadata, *, new_key: bool) -> Opened:
+async def reseal(
+    opened: Opened, keyring: Keyring, metadata: Metadata, *, new_key: bool, now: datetime | None = None
+) -> Opened:
     """The same content for other keys; with a new data key, everything is encrypted anew."""
     data_key = new_data_key() if new_key else opened.data_key
-    sealed = await keyring.seal(metadata, data_key)
+    sealed = await keyring.seal(replace(metadata, groups=dated(metadata.groups, _moment(now))), data_key)
     return Opened(opened.documents, sealed, data_key, Cipher(data_key) if new_key else opened.cipher)
+
+
+def _moment(now: datetime | None) -> str:
+    return (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _verify(metadata: Metadata, cipher: Cipher, macs: frozenset[str]) -> None:

@@ -132,6 +132,13 @@ def sealed(key: MasterKey, enc: str) -> MasterKey:
     return replace(key, enc=enc)
 
 
+def dated(groups: tuple[KeyGroup, ...], moment: str) -> tuple[KeyGroup, ...]:
+    """The keys with the moment at which they were given the data key; age keys have no place for it."""
+    return tuple(
+        tuple(key if isinstance(key, AgeKey) else replace(key, created_at=moment) for key in group) for group in groups
+    )
+
+
 def read_key(kind: str, data: Mapping[str, Any]) -> MasterKey:
     """A master key from the metadata of a file."""
     made = TYPES[kind]
