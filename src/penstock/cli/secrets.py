@@ -155,7 +155,7 @@ def check(
     from penstock.sops.check import Checker
 
     held = _Holders.of(_keys(age_key_file, pgp_key_file), holders or [])
-    findings = list(Checker(path, held).findings())
+    findings = sorted(Checker(path, held).findings())
     if output == "json":
         print(to_json([{"path": f.path, "problem": f.problem, "message": f.message} for f in findings]), end="")
     else:
