@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import yaml
 
 from penstock.sops.errors import DataKeyError, KeyFileError
+from penstock.sops.identity import quiet
 from penstock.sops.keys import AwsKey
 
 if TYPE_CHECKING:
@@ -192,4 +193,5 @@ def _boto3() -> Any:
         raise DataKeyError("AWS KMS needs the extra 'aws': pip install 'penstock[aws]'")
     import boto3
 
+    quiet("botocore", "boto3", "urllib3")  # at DEBUG they write down requests, data keys and all
     return boto3

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import yaml
 
 from penstock.sops.errors import DataKeyError, KeyFileError
+from penstock.sops.identity import quiet
 from penstock.sops.keys import AzureKey
 
 if TYPE_CHECKING:
@@ -195,3 +196,4 @@ def _text(data: Mapping[str, Any], name: str) -> str:
 def _check_library() -> None:
     if find_spec("azure") is None or find_spec("azure.keyvault") is None:
         raise DataKeyError("Azure Key Vault needs the extra 'azure': pip install 'penstock[azure]'")
+    quiet("azure", "msal", "urllib3")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class Opened:
     """A decrypted file that can be written again; where nothing changed, its ciphertext stays what it was."""
 
-    documents: list[Branch]
+    documents: list[Branch] = field(repr=False)
     metadata: Metadata
-    data_key: bytes
-    cipher: Cipher
+    data_key: bytes = field(repr=False)
+    cipher: Cipher = field(repr=False)
 
 
 async def decrypt(

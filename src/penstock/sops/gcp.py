@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from penstock.sops.errors import DataKeyError, KeyFileError
+from penstock.sops.identity import quiet
 from penstock.sops.keys import GcpKey
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ class GcpService:
 def _library(name: str) -> Any:
     if find_spec("google") is None or find_spec("google.auth") is None:
         raise DataKeyError("GCP KMS needs the extra 'gcp': pip install 'penstock[gcp]'")
+    quiet("google", "urllib3", "requests")
     return import_module(name)
 
 

@@ -45,7 +45,7 @@ class GnuPgService:
         return True
 
     async def _run(self, *arguments: str, stdin: bytes) -> bytes:
-        program = shutil.which(self.program)
+        program = await asyncio.to_thread(shutil.which, self.program)
         if program is None:
             raise DataKeyError("the program gpg is not installed")
         process = await asyncio.create_subprocess_exec(

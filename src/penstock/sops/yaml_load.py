@@ -57,8 +57,8 @@ def load(data: bytes) -> list[Branch]:
     """All documents of a file; each is a mapping, or empty."""
     try:
         text = data.decode()
-    except UnicodeDecodeError as error:
-        raise LoadError("the file is not UTF-8") from error
+    except UnicodeDecodeError:
+        raise LoadError("the file is not UTF-8") from None  # the cause would carry the file along
     text = text.removeprefix("\ufeff")
     try:
         events = list(yaml.parse(text, Loader=_LOADER))
