@@ -14,6 +14,7 @@ import os
 import re
 import stat
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,6 +96,13 @@ def faults() -> Iterator[tuple[str, Callable[[bytes], bytes]]]:
 def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     caplog.set_level(logging.DEBUG)
     return caplog
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A memory-backed folder that no other test uses."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(autouse=True)
@@ -223,7 +231,11 @@ async def test_arguments_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], log: pytest.LogCaptureFixture
+    tmp_path: Path,
+    memory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    log: pytest.LogCaptureFixture,
 ) -> None:
     """Verbs that fail, and verbs that need not show anything, print and leave nothing."""
     scratch = tmp_path / "scratch"
@@ -231,6 +243,7 @@ def test_the_command_line(
     for name in ("TMPDIR", "HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(scratch))
     monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(memory))
     monkeypatch.setattr("resource.setrlimit", lambda *_: None)
     monkeypatch.setenv("SOPS_AGE_KEY", RING.text)
     monkeypatch.setenv("EDITOR", f"{sys.executable} -c 'import sys; sys.exit(4)'")
@@ -263,7 +276,7 @@ def test_the_command_line(
             file.write_bytes(good)
     clean(log.text)
     assert list(scratch.rglob("*")) == []
-    assert not list(Path("/dev/shm").glob("penstock-*"))
+    assert list(memory.rglob("*")) == []
 
 
 def test_reprs() -> None:
