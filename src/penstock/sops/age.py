@@ -8,7 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_ssh_private_key,
+)
 
 from penstock.sops import age_hybrid
 from penstock.sops.age_hybrid import HybridIdentity
@@ -105,7 +110,8 @@ def _native(line: str) -> Identity:
 
 def _ssh(block: str) -> Identity:
     try:
-        public = load_ssh_private_key(block.encode(), password=None).public_key()
+        load = load_ssh_private_key if "OPENSSH" in block else load_pem_private_key
+        public: Any = load(block.encode(), password=None).public_key()
         recipient = public.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
         return Identity(pyrage.ssh.Identity.from_buffer(block.encode()), recipient)
     except (ValueError, TypeError, UnsupportedAlgorithm, pyrage.IdentityError):
