@@ -95,6 +95,8 @@ async def test_json_to_yaml() -> None:
             "aliases add more than",
             id="YAML alias bomb",
         ),
+        pytest.param(b"a: [" + b"1," * 500_000, Format.YAML, "far more values", id="half a million values"),
+        pytest.param(b"a: 1\n" + b"#\n" * 200_000, Format.YAML, "or comments", id="200,000 comments"),
     ],
 )
 async def test_odd_files_are_refused_with_a_reason(data: bytes, form: Format, said: str) -> None:

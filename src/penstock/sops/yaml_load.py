@@ -7,37 +7,22 @@ begin further right.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
 import yaml
 
 from penstock.sops.errors import LoadError
 from penstock.sops.values import Branch, Comment, Value
+from penstock.sops.yaml_comments import end_of, is_block, remarks, start_of, too_many
 from penstock.sops.yaml_scalars import resolve
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _DEPTH = 200
+_MOST_EVENTS = 400_000  # about two a value
 _MOST_COPIES = 100_000  # values that aliases may add
-_COMMENT = re.compile(r"(?<![^\s,\[\]{}])#[^\n\r]*")
-_DASH = re.compile(r"^[ \t]*-(?=\s)", re.MULTILINE)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-@dataclass(frozen=True, slots=True)
-class _Remark:
-    """A comment at its place; `behind` says that something else stands before it on the line."""
-
-    index: int
-    column: int
-    text: str
-    behind: bool
-    in_item: bool
-    """True when the dash of a list item stands between the last value and this."""
 
 
 @dataclass(slots=True)
@@ -61,68 +46,22 @@ def load(data: bytes) -> list[Branch]:
         raise LoadError("the file is not UTF-8") from None  # the cause would carry the file along
     text = text.removeprefix("\ufeff")
     try:
-        events = list(yaml.parse(text, Loader=_LOADER))
+        events = list(islice(yaml.parse(text, Loader=_LOADER), _MOST_EVENTS))
     except yaml.MarkedYAMLError as error:
         where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise LoadError(f"{where}{error.problem or 'not YAML'}") from None
     except (yaml.YAMLError, UnicodeError, RecursionError):
         raise LoadError("the text holds characters that YAML does not allow") from None
+    if len(events) == _MOST_EVENTS or too_many(text):
+        raise LoadError("the file holds far more values or comments than anybody needs")
     return _Builder(text, events).documents()
-
-
-def _remarks(text: str, events: list[yaml.Event]) -> list[_Remark]:
-    if "#" not in text:
-        return []
-    found: list[_Remark] = []
-    at = 0
-    for event in events:
-        start, end = _start(event).index, _end(event).index
-        if not isinstance(event, yaml.ScalarEvent) or end <= start:
-            continue
-        found.extend(_between(text, at, start))
-        at = end
-        if _is_block(event):
-            found.extend(_between(text, start, text.find("\n", start)))
-            at = _end_of_block(text, start, end)
-    found.extend(_between(text, at, len(text)))
-    return found
-
-
-def _end_of_block(text: str, begin: int, end: int) -> int:
-    """Where a block of text ends; the parser counts the comments that follow it, if they begin further left, in."""
-    start = text.find("\n", begin, end) + 1
-    indent = -1
-    while 0 < start < end:
-        line_end = text.find("\n", start)
-        line = text[start : line_end if line_end >= 0 else len(text)]
-        bare = line.lstrip(" ")
-        if bare and indent < 0:
-            indent = len(line) - len(bare)
-        if bare.startswith("#") and len(line) - len(bare) < indent:
-            return start
-        if line_end < 0:
-            break
-        start = line_end + 1
-    return end
-
-
-def _between(text: str, start: int, end: int) -> Iterator[_Remark]:
-    """The comments in a stretch that holds no value."""
-    if text.find("#", start, end) < 0:
-        return
-    for match in _COMMENT.finditer(text, start, end):
-        index = match.start()
-        line_start = text.rfind("\n", 0, index) + 1
-        behind = bool(text[line_start:index].strip())
-        in_item = _DASH.search(text, start, index) is not None
-        yield _Remark(index, index - line_start, match[0][1:].rstrip(), behind, in_item)
 
 
 class _Builder:
     def __init__(self, text: str, events: list[yaml.Event]) -> None:
         self.text = text
         self.events = events
-        self.remarks = _remarks(text, events)
+        self.remarks = remarks(text, events)
         self.next_remark = 0
         self.frames: list[_Frame] = []
         self.anchors: dict[str, Value] = {}
@@ -146,14 +85,14 @@ class _Builder:
         for position in range(start, end):
             event = self.events[position]
             if isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
-                leading += self._until(_end(event).index)
+                leading += self._until(end_of(event).index)
                 continue
             finished = self._event(event, position)
             if finished is not None:
                 root = finished[0]
         branch = self._as_branch(root)
         branch.pairs[:0] = [(comment, None) for comment in leading]
-        branch.extend((comment, None) for comment in self._until(_start(self.events[end]).index))
+        branch.extend((comment, None) for comment in self._until(start_of(self.events[end]).index))
         return branch
 
     def _as_branch(self, root: Value) -> Branch:
@@ -192,15 +131,15 @@ class _Builder:
             raise LoadError(f"line {event.start_mark.line + 1}: a list or mapping cannot be a key")
         self._heads(event, opening=True)
         value: Branch | list[Value] = Branch() if isinstance(event, yaml.MappingStartEvent) else []
-        mark = _start(event)
+        mark = start_of(event)
         self.frames.append(_Frame(value, mark.column, bool(event.flow_style), event.anchor))
 
     def _close(self, event: yaml.Event, position: int) -> tuple[Value] | None:
         frame = self.frames.pop()
-        start, end = _start(event), _end(event)
+        first, last = start_of(event), end_of(event)
         if frame.flow:
-            _extend(frame.value, self._until(start.index))
-            _insert(frame.value, self._same_line(end.index, before=self._next_content(position)))
+            _extend(frame.value, self._until(first.index))
+            _insert(frame.value, self._same_line(last.index, before=self._next_content(position)))
         else:
             _extend(frame.value, self._belonging(frame.column, self._next_content(position)))
         if frame.anchor:
@@ -217,20 +156,20 @@ class _Builder:
         if isinstance(frame.value, Branch) and frame.key is None:
             self._name(frame, value, event)
             return None
-        mark = _start(event) if _is_block(event) else _end(event)
-        behind = self._same_line(mark.index, before=_start(self.events[position + 1]).index)
+        mark = start_of(event) if is_block(event) else end_of(event)
+        behind = self._same_line(mark.index, before=start_of(self.events[position + 1]).index)
         _extend(frame.value, [Comment(comment.text, inline=True) for comment in behind])
         self._put(value)
         return None
 
     def _name(self, frame: _Frame, key: Value, event: yaml.Event) -> None:
-        line = _start(event).line + 1
+        line = start_of(event).line + 1
         if not isinstance(key, str):
             raise LoadError(f"line {line}: a key is not text; quote it")
         if key in frame.names:
             raise LoadError(f"line {line}: the key {key!r} is there already")
         frame.names.add(key)
-        frame.key, frame.key_end = key, _end(event).index
+        frame.key, frame.key_end = key, end_of(event).index
 
     def _put(self, value: Value) -> None:
         frame = self.frames[-1]
@@ -242,16 +181,16 @@ class _Builder:
 
     def _heads(self, event: Any, *, opening: bool = False) -> None:
         """Put the comments above this event where they belong, before the event itself is taken in."""
-        start = _start(event).index
+        begin = start_of(event).index
         if not self.frames:
             return
         frame = self.frames[-1]
         if frame.key is not None:
-            behind_key = self._same_line(frame.key_end, before=start)
+            behind_key = self._same_line(frame.key_end, before=begin)
             _extend(frame.value, behind_key)
         if opening:
             return  # what stands above the first entry of a block goes into the block
-        _extend(frame.value, self._until(start))
+        _extend(frame.value, self._until(begin))
 
     def _copy(self, anchor: str | None) -> Value:
         if anchor is None or anchor not in self.anchors:
@@ -271,7 +210,7 @@ class _Builder:
         while isinstance(following, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             position += 1
             following = self.events[position + 1]
-        return int(_start(following).index) if following else None
+        return int(start_of(following).index) if following else None
 
     def _until(self, index: int | None) -> list[Comment]:
         end = len(self.remarks) if index is None else bisect_left(self.remarks, index, key=lambda r: r.index)
@@ -300,18 +239,6 @@ class _Builder:
             return []
         self.next_remark += 1
         return [Comment(remark.text)]
-
-
-def _start(event: yaml.Event) -> Any:
-    return event.start_mark
-
-
-def _end(event: yaml.Event) -> Any:
-    return event.end_mark
-
-
-def _is_block(event: yaml.Event) -> bool:
-    return isinstance(event, yaml.ScalarEvent) and event.style in ("|", ">")
 
 
 def _extend(container: Branch | list[Value], comments: list[Comment]) -> None:
