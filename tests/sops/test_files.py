@@ -95,7 +95,7 @@ async def test_json_to_yaml() -> None:
             "aliases add more than",
             id="YAML alias bomb",
         ),
-        pytest.param(b"a: [" + b"1," * 500_000, Format.YAML, "far more values", id="half a million values"),
+        pytest.param(b"a: [" + b"1," * 200_000, Format.YAML, "far more values", id="200,000 values"),
         pytest.param(b"a: 1\n" + b"#\n" * 200_000, Format.YAML, "or comments", id="200,000 comments"),
     ],
 )

@@ -13,6 +13,7 @@ from penstock.sops.cipher import Cipher
 from penstock.sops.datakey import Keyring, new_data_key
 from penstock.sops.errors import EmitError, IntegrityError, LoadError, SopsError, TreeError
 from penstock.sops.keys import dated
+from penstock.sops.metadata import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -87,6 +88,7 @@ def close_file(opened: Opened, *, form: Format, now: datetime | None = None) -> 
         metadata,
         rules=metadata.rules.or_default(),
         last_modified=moment,
+        version=VERSION,
         mac=opened.cipher.encrypt(mac, moment),
     )
     return formats.emit_encrypted(sealed, metadata, form)

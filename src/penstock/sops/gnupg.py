@@ -38,6 +38,8 @@ class GnuPgService:
 
     async def holds(self, fingerprint: str) -> bool:
         """True when the keyring has the secret key."""
+        if not _FINGERPRINT.match(fingerprint):
+            return False  # it comes from a file, and could be an option
         try:
             await self._run("--list-secret-keys", fingerprint, stdin=b"")
         except DataKeyError:

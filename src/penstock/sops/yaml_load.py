@@ -20,7 +20,7 @@ from penstock.sops.yaml_comments import end_of, is_block, remarks, start_of, too
 from penstock.sops.yaml_scalars import resolve
 
 _DEPTH = 200
-_MOST_EVENTS = 400_000  # about two a value
+_MOST_EVENTS = 200_000  # about two a value
 _MOST_COPIES = 100_000  # values that aliases may add
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
