@@ -124,6 +124,9 @@ class AzureService:
             raise DataKeyError(f"failed to decrypt sops data key with Azure Key Vault key: {error}") from error
 
     async def seal(self, key: MasterKey, data_key: bytes) -> str:
+        if isinstance(key, AzureKey) and not key.version:
+            raise DataKeyError("name a version of the key; sealed with the newest one, the file outlives its key")
+
         def encrypt(client: Any, algorithm: Any, _: AzureKey) -> str:
             sealed = bytes(client.encrypt(algorithm, data_key).ciphertext)
             return binascii.b2a_base64(sealed, newline=False).decode().rstrip("=").replace("+", "-").replace("/", "_")
