@@ -15,12 +15,14 @@ from penstock.sops.aws import AwsCredentials, AwsOwnIdentity, AwsService, AwsSer
 from penstock.sops.azure import AzureService
 from penstock.sops.gcp import GcpService
 from penstock.sops.identity import ServiceAccount
+from penstock.sops.keys import PgpKey
 from penstock.sops.vault import VaultService
 from penstock.sops.vault_login import VaultLogin
 from tests.sops.rings import new_ring
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 OWN = new_ring()
 GLOBAL = new_ring()
@@ -145,6 +147,41 @@ async def test_whose_identity(own: str, default: str, expected: str | None) -> N
         return
     assert isinstance(service.identity, AwsServiceAccount)
     assert (service.identity.account.namespace, service.identity.account.name) == ("apps", expected)
+
+
+async def test_keys_of_the_surroundings_are_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A19: key file paths, environment variables and agents of the controller's machine open nothing."""
+    (tmp_path / "keys.txt").write_text(OWN.text)
+    for name, value in {
+        "SOPS_AGE_KEY": OWN.text,
+        "SOPS_AGE_KEY_FILE": str(tmp_path / "keys.txt"),
+        "SOPS_AGE_KEY_CMD": f"cat {tmp_path / 'keys.txt'}",
+        "GNUPGHOME": str(tmp_path),
+        "GPG_AGENT_INFO": "/run/agent",
+        "HOME": str(tmp_path),
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("asyncio.create_subprocess_exec", None)
+    monkeypatch.setattr("subprocess.Popen", None)
+    text = await OWN.encrypt(b"a: 1\n", sops.Format.YAML)
+    keyring = await ring_of(Decryption("sops"))
+    with pytest.raises(sops.DataKeyError, match="no age identity is at hand"):
+        await sops.decrypt(text, keyring, form=sops.Format.YAML)
+    with pytest.raises(sops.DataKeyError, match="none of the 0 PGP secret keys"):
+        await keyring.services["pgp"].open(PgpKey("A" * 40, enc="x"))
+
+
+async def test_a_secret_is_always_looked_for_in_its_own_namespace() -> None:
+    """A19, A20: keys of another tenant"""
+    asked: list[tuple[str, str]] = []
+
+    async def recorded(namespace: str, name: str) -> Mapping[str, bytes]:
+        asked.append((namespace, name))
+        return {}
+
+    for name in ("keys", "other/keys", "../other/keys"):
+        await open_keyring(Decryption("sops", name), "apps", recorded, DecryptionSettings())
+    assert {namespace for namespace, _ in asked} == {"apps"}
 
 
 @pytest.mark.parametrize("name", ["../x", "ns:sa", "*"])
