@@ -213,6 +213,20 @@ def test_an_editor_that_fails_changes_nothing(
     assert file.read_bytes() == before
 
 
+def test_without_memory_the_disk_must_be_allowed(
+    run: Callable[..., int], repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = repository / "apps/secret.yaml"
+    run("encrypt", "-i", file)
+    log = editor(tmp_path, monkeypatch)
+    monkeypatch.setattr(editing, "_in_memory", lambda _: False)
+    with pytest.raises(editing.EditError, match="no memory-backed folder"):
+        run("edit", file)
+    assert not log.exists()
+    assert run("edit", "--on-disk", file) == 0
+    assert not Path(log.read_text().split()[0]).parent.exists()
+
+
 def test_rotation_follows_the_rules(run: Callable[..., int], repository: Path) -> None:
     file = repository / "apps/secret.yaml"
     run("encrypt", "-i", file)

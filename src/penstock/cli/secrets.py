@@ -78,7 +78,8 @@ def encrypt(
     from penstock.sops import local_keys
 
     metadata = _wanted(file, age or [], pgp or [], encrypted_regex)
-    keys = local_keys.find({}, home=Path("/nonexistent"), pgp_files=pgp_key_file or [])
+    # No secret age key is needed to encrypt, so none is looked for.
+    keys = local_keys.LocalKeys((), tuple(local_keys.pgp_keys(pgp_key_file or [])), os.environ)
     with _about(file):
         data = asyncio.run(sops.encrypt(file.read_bytes(), keys.keyring(), metadata, form=_format(type, file)))
     return _put(data, file if in_place else None)
@@ -87,6 +88,7 @@ def encrypt(
 @app.command()
 def edit(
     file: File,
+    on_disk: Annotated[bool, typer.Option(help="let the plain text lie on disk if there is no memory folder")] = False,
     type: Type = "",  # noqa: A002
     age_key_file: AgeKeys = None,
     pgp_key_file: PgpKeys = None,
@@ -100,7 +102,7 @@ def edit(
     with _about(file):
         opened = asyncio.run(sops.open_file(file.read_bytes(), keys.keyring(), form=form))
         before = formats.emit_plain(opened.documents, form)
-        after = editing.edit(before, file.name, os.environ)
+        after = editing.edit(before, file.name, os.environ, on_disk=on_disk)
         if after == before:
             _say(f"{file} was not changed")
             return 0

@@ -23,9 +23,12 @@ class EditError(SopsError):
     """The editor could not be used, or ended with an error."""
 
 
-def edit(data: bytes, name: str, environment: Mapping[str, str]) -> bytes:
-    """What a person makes of the text. The name is for the editor, which tells formats by it."""
-    with _memory_folder(environment) as folder:
+def edit(data: bytes, name: str, environment: Mapping[str, str], *, on_disk: bool = False) -> bytes:
+    """What a person makes of the text. The name is for the editor, which tells formats by it.
+
+    With `on_disk`, a machine without memory-backed storage may use its temporary folder.
+    """
+    with _private_folder(environment, on_disk=on_disk) as folder:
         file = folder / Path(name).name
         file.touch(mode=0o600)
         file.write_bytes(data)
@@ -56,12 +59,14 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _memory_folder(environment: Mapping[str, str]) -> Generator[Path]:
-    """A private folder that is never written to a disk; gone at the end, with all that the editor put there."""
+def _private_folder(environment: Mapping[str, str], *, on_disk: bool) -> Generator[Path]:
+    """A private folder, never written to a disk unless allowed; gone at the end, with all that the editor put there."""
     candidates = [Path(place) for place in (environment.get("XDG_RUNTIME_DIR"), "/dev/shm") if place]  # noqa: S108
     place = next((place for place in candidates if _in_memory(place) and os.access(place, os.W_OK)), None)
-    if place is None:
-        raise EditError("there is no memory-backed folder (such as /dev/shm) for the plain text to lie in")
+    if place is None and not on_disk:
+        raise EditError(
+            "there is no memory-backed folder (such as /dev/shm) for the plain text; --on-disk does without"
+        )
     folder = Path(tempfile.mkdtemp(prefix="penstock-", dir=place))
     try:
         yield folder
@@ -71,9 +76,10 @@ def _memory_folder(environment: Mapping[str, str]) -> Generator[Path]:
 
 def _in_memory(place: Path) -> bool:
     """True when the file system of a folder is one that lives in memory."""
-    if not place.is_dir():
+    table = Path("/proc/self/mounts")
+    if not place.is_dir() or not table.exists():
         return False
-    mounts = [line.split()[1:3] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    mounts = [line.split()[1:3] for line in table.read_text().splitlines()]
     best = max((m for m in mounts if place.resolve().is_relative_to(m[0])), key=lambda m: len(m[0]), default=None)
     return best is not None and best[1] in _MEMORY
 

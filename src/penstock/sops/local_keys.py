@@ -53,8 +53,12 @@ def find(
     found = [identity for file in age_files for identity in _identities(file)]
     if not age_files:
         found = _usual(environment, home)
-    keys = [key for file in pgp_files for key in _pgp_keys(file)]
-    return LocalKeys(tuple(found), tuple(keys), environment)
+    return LocalKeys(tuple(found), tuple(pgp_keys(pgp_files)), environment)
+
+
+def pgp_keys(files: Sequence[Path]) -> list[OpenPgpKey]:
+    """The PGP keys, secret or public, in armored files."""
+    return [key for file in files for key in _pgp_keys(file)]
 
 
 def _usual(environment: Mapping[str, str], home: Path) -> list[Identity]:
