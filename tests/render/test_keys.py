@@ -15,7 +15,7 @@ from penstock.sops.aws import AwsCredentials, AwsOwnIdentity, AwsService, AwsSer
 from penstock.sops.azure import AzureService
 from penstock.sops.gcp import GcpService
 from penstock.sops.identity import ServiceAccount
-from penstock.sops.keys import PgpKey
+from penstock.sops.keys import AgeKey, AwsKey, PgpKey
 from penstock.sops.vault import VaultService
 from penstock.sops.vault_login import VaultLogin
 from tests.sops.rings import new_ring
@@ -212,6 +212,19 @@ def test_one_cloud_knows_nothing_of_another() -> None:
     assert {type(service).__name__ for service in one.values()} == {"AwsService", "AzureService", "GcpService"}
     assert not {id(service) for service in one.values()} & {id(service) for service in two.values()}
     assert len({repr(service).partition("(identity=")[2].partition("(")[0] for service in one.values()}) == 3
+
+
+async def test_a_service_account_that_is_not_there_is_one_reason_among_others() -> None:
+    class Nobody(Accounts):
+        async def annotations(self, namespace: str, name: str) -> dict[str, str]:
+            raise NotFound(Status(404, message=f"serviceaccounts {namespace}/{name} not found", name=name))
+
+    arn = "arn:aws:kms:us-west-2:123456789012:key/x"
+    keyring = await ring_of(Decryption("sops", service_account="sa"), service_accounts=Nobody())
+    metadata = sops.Metadata(groups=((AwsKey(arn), AgeKey(OWN.recipient)),))
+    with pytest.raises(sops.DataKeyError, match="no age identity is at hand") as caught:
+        await keyring.open(metadata)
+    assert f"kms {arn}: serviceaccounts apps/sa not found" in str(caught.value)
 
 
 async def test_vault_logins_are_for_service_accounts() -> None:

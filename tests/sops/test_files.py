@@ -259,6 +259,19 @@ async def test_an_encrypted_file_is_not_encrypted_again() -> None:
         await RING.encrypt(encrypted, Format.YAML)
 
 
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [
+        pytest.param(b"a: [", Format.YAML, id="broken YAML"),
+        pytest.param(b'{"a":' * 900 + b'"\\ud800"' + b"}" * 900, Format.JSON, id="deep JSON"),
+        pytest.param(b"a: " + b"{a: " * 300 + b"1" + b"}" * 300, Format.YAML, id="deep YAML"),
+    ],
+)
+async def test_what_cannot_be_read_cannot_be_encrypted(data: bytes, form: Format) -> None:
+    with pytest.raises(sops.LoadError, match=r"failed to load plain|nested more than"):
+        await RING.encrypt(data, form)
+
+
 async def test_nothing_cannot_be_encrypted() -> None:
     with pytest.raises(sops.LoadError, match="nothing to encrypt"):
         await RING.encrypt(b"", Format.YAML)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import yaml
 
+from penstock.errors import PenstockError
 from penstock.sops.errors import DataKeyError, KeyFileError
 from penstock.sops.identity import quiet
 from penstock.sops.keys import AwsKey
@@ -160,7 +161,7 @@ async def _calling(work: Awaitable[T]) -> T:
             return await work
     except TimeoutError:
         raise DataKeyError(f"no answer in {_SECONDS} s") from None
-    except (DataKeyError, asyncio.CancelledError):
+    except (PenstockError, asyncio.CancelledError):
         raise
     except Exception as error:  # noqa: BLE001 - botocore makes its classes at run time
         code = getattr(error, "response", {}).get("Error", {}).get("Code")

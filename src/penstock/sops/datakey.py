@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from penstock.errors import PenstockError
 from penstock.sops import shamir
 from penstock.sops.errors import DataKeyError, SopsError
 from penstock.sops.keys import AgeKey, MasterKey, PgpKey, sealed
@@ -53,7 +54,7 @@ class Keyring:
         for key in sorted(group, key=_turn):
             try:
                 return await self._service(key).open(key)
-            except SopsError as error:
+            except PenstockError as error:  # a cluster that refuses a token is a reason, too, to try the next key
                 problems.append(f"{where}{key.kind} {key.name}: {error}")
         return None
 

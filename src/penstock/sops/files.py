@@ -66,7 +66,8 @@ async def encrypt(
     data: bytes, keyring: Keyring, metadata: Metadata, *, form: Format, now: datetime | None = None
 ) -> bytes:
     """A plain file, encrypted with a new data key for everybody the metadata names."""
-    documents = formats.load_plain(data, form)
+    with _saying(f"failed to load plain {form.value} data", LoadError):
+        documents = formats.load_plain(data, form)
     if not documents or not any(documents):
         raise LoadError("the file is empty; there is nothing to encrypt")
     reserved = [str(key) for document in documents for key, _ in document if formats.is_reserved(key, form)]
@@ -126,5 +127,5 @@ def _saying(what: str, kind: type[SopsError] | None = None) -> Generator[None]:
         yield
     except SopsError as error:
         raise type(error)(f"{what}: {error}") from error
-    except (RecursionError, ValueError, ArithmeticError, LookupError) as error:
+    except (RecursionError, ValueError, TypeError, AttributeError, ArithmeticError, LookupError) as error:
         raise (kind or SopsError)(f"{what}: the file is malformed ({type(error).__name__})") from None
