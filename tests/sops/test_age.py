@@ -110,7 +110,11 @@ def test_bech32_there_and_back(data: bytes, prefix: str) -> None:
     assert bech32.decode(text.upper()) == (prefix.upper(), data)
 
 
-@pytest.mark.parametrize("text", ["", "1", "age1", "Age1qq", "age1bbbbbbb", RINGS["X25519"].recipient[:-1] + "b"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "1", "age1", "Age1qq", "age1bbbbbbb", RINGS["X25519"].recipient[:-1] + "b"],
+    ids=["nothing", "no prefix", "no data", "mixed case", "letters that are not used", "a wrong letter"],
+)
 def test_bech32_refuses(text: str) -> None:
     with pytest.raises(ValueError, match=r"Bech32|checksum|case"):
         bech32.decode(text)

@@ -59,7 +59,7 @@ PIECES = st.sampled_from(
         b'"""',
     ],
 )
-FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @FAST
