@@ -6,7 +6,7 @@ INSTALLED := .venv/.installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help install up test check format e2e bench controlplane pins clean
+.PHONY: help install up test check conformance format e2e bench controlplane pins clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ check: install ## format, lint, types and import contracts
 	  wait $$pid || { cat .venv/basedpyright.log; exit 1; }; exit $$mypy
 	@echo "check: fine"
 
+conformance: install ## kustomize's own cases from a folder: make conformance CASES=DIR
+	@test -d "$(CASES)" || { echo "name the folder with the cases: make conformance CASES=DIR" >&2; exit 2; }
+	@$(BIN)/python -m tests.kustomize.conformance "$(CASES)"
+
 format: install ## write the code as the formatter wants it
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
@@ -52,7 +56,7 @@ pins: ## choose new versions of all dependencies and write constraints.txt
 	@rm -rf .venv/pins && $(PYTHON) -m venv .venv/pins
 	@.venv/pins/bin/python -m pip install --quiet --upgrade pip
 	@.venv/pins/bin/python -m pip install --quiet --editable . --group dev
-	@.venv/pins/bin/python -m pip freeze --all --exclude-editable | LC_ALL=C sort -f > constraints.txt
+	@.venv/pins/bin/python -m pip freeze --all --exclude setuptools --exclude-editable | LC_ALL=C sort -f > constraints.txt
 	@rm -rf .venv/pins
 
 clean: ## remove the virtual environment and all caches of the checkout

@@ -8,6 +8,8 @@ NOT_YET = """\
 penstock up will start an embedded cluster and all controllers on a Git repository and keep the one in the state
 of the other. That part is not built yet. What works today:
 
+  penstock build DIR         what `kustomize build` prints, faster
+  penstock secrets           SOPS files without the sops program
   penstock kinds             the custom resources that Penstock knows
   penstock crds              their definitions: penstock crds | kubectl apply -f -
   penstock version --server  whether a cluster can be reached

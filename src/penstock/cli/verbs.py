@@ -25,6 +25,7 @@ class Verb:
 VERBS: dict[str, Verb] = {
     "up": Verb("penstock.cli.up", "up", "Keep a cluster in the state of a Git repository: the main job."),
     "build": Verb("penstock.cli.build", "main", "Print the objects of a kustomization, as `kustomize build` does."),
+    "secrets": Verb("penstock.cli.secrets", "app", "Decrypt, encrypt, edit, rotate and check SOPS files."),
     "kinds": Verb("penstock.cli.kinds", "kinds", "List the custom resources, and which of them are handled yet."),
     "crds": Verb("penstock.cli.kinds", "crds", "Print the CustomResourceDefinitions, to be applied to a cluster."),
     "version": Verb("penstock.cli.version", "main", "Print the version of penstock and, on request, of the cluster."),
