@@ -198,6 +198,29 @@ class TestExpiry:
             assert witness.cache.version == "52"
             assert witness.value("a")["data"] == "newer"
 
+    async def test_a_version_from_the_future_is_doubted_after_two_silent_watches(self) -> None:
+        """A server waits for it without a word; so it is after a restore under a running controller."""
+        server = Server()
+        server.listing(1000, obj("a", 900), obj("b", 950))
+        server.stream(end=TimedOut("silence"))
+        server.stream(end=TimedOut("silence"))
+        server.listing(50, obj("a", 40))
+        async with following(server) as witness:
+            await settle(server)
+            assert witness.told == ["added a", "added b", "deleted b", "modified a"]
+        assert server.asked == ["list 0", "watch 1000", "watch 1000", "list None", "watch 50"]
+
+    async def test_a_word_between_two_silences_is_enough(self) -> None:
+        server = Server()
+        server.listing(10)
+        bookmark = WatchEvent("BOOKMARK", {"metadata": {"resourceVersion": "11"}})
+        for _ in range(5):
+            server.stream(bookmark, end=TimedOut("silence"))
+        async with following(server):
+            await settle(server)
+        assert server.asked.count("list 0") == 1
+        assert "list None" not in server.asked
+
 
 class TestDisorder:
     async def told(self, *events: WatchEvent) -> list[str]:

@@ -225,6 +225,20 @@ class TestNeverTwoOwners:
             await group.replicas[1].kill()
             await group.watch(20)
 
+    async def test_renewals_that_are_missed_while_a_watch_falls_behind(self) -> None:
+        """Together they look like a lease that has run out; but the watch has not come that far yet."""
+        async with grouped("a", "b") as group:
+            a, b = group.replicas
+            for _ in range(4):
+                b.network.cut = True
+                await group.watch(0.6)
+                a.network.lag = 2.4
+                await group.watch(2.2)
+                b.network.cut = False
+                await group.watch(3.5)
+                a.network.lag = 0.0
+                await group.watch(3)
+
     async def test_answers_that_come_late(self) -> None:
         async with grouped("a", "b") as group:
             group.replicas[0].network.answer_late = 3.0

@@ -93,6 +93,7 @@ class WatchCache(Generic[T]):
         self._version = ""
         self._complete_at = 0
         self._gone: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._silences = 0
         self._streams_lists = True
         self._trouble: KubeError | None = None
         self._told: type[KubeError] | None = None
@@ -149,6 +150,7 @@ class WatchCache(Generic[T]):
             except Expired:
                 self._version = ""
             except KubeError as error:
+                self._doubt(error)
                 self._report(error)  # the version is still good, also after a half-open connection
                 asked = _asked(error)
             if loop.time() - begun >= CALM and not asked:
@@ -156,6 +158,16 @@ class WatchCache(Generic[T]):
                 continue
             await asyncio.sleep(max(asked, pause * random.uniform(0.5, 1.0)))  # noqa: S311 - jitter is no secret
             pause = min(LONGEST_PAUSE, pause * 2)
+
+    def _doubt(self, error: KubeError) -> None:
+        """Read anew after two watches in a row without a word, not even a bookmark.
+
+        So looks a version from the future, as ours is when the cluster was restored from a backup: a server
+        waits for it in silence.
+        """
+        self._silences = self._silences + 1 if isinstance(error, TimedOut) else 0
+        if self._silences >= 2:
+            self._version, self._silences = "", 0
 
     def _report(self, trouble: KubeError) -> None:
         lasting = isinstance(trouble, Unauthorized | Forbidden | NotServed)
@@ -250,6 +262,7 @@ class WatchCache(Generic[T]):
                 await self._take(event)
 
     async def _take(self, event: WatchEvent) -> None:
+        self._silences = 0
         match event.type:
             case "BOOKMARK":
                 pass
