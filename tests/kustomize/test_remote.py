@@ -125,6 +125,13 @@ def test_a_remote_base_is_built_and_stays_inside(
         build(tmp_path / "top")
 
 
+def test_a_build_may_start_in_a_repository(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "Clones", lambda: Clones(schemes=("file",)))
+    assert build(f"file://{repository}//base?ref=v1")[0]["metadata"]["name"] == "conf"
+    with pytest.raises(LoadError, match="not allowed"):
+        build(f"file://{repository}//base", options=Options(remote=False))
+
+
 def test_remote_files_can_be_turned_off(server: str, tmp_path: Path) -> None:
     (tmp_path / "kustomization.yaml").write_text(f"resources: ['{server}/c.yaml']\n")
     with pytest.raises(LoadError, match="not allowed"):

@@ -66,11 +66,10 @@ def build_result(
 ) -> Result:
     """The same, with the origin of every object and the warnings of the build."""
     tree: Tree = DiskTree() if files is None else MemoryTree(files)
-    directory = fspath(root) if files is not None else abspath(root)  # noqa: PTH100  -- pathlib takes a while to import
     context = Context(options)
     remotes = _Remotes() if options.remote and files is None else None
     try:
-        loader = Loader(tree.directory(directory), tree, options.restrict, remotes)
+        loader = _start(fspath(root), Loader("/", tree, options.restrict, remotes), on_disk=files is None)
         collection = _run(loader, context)
     except FileError as error:
         raise LoadError(f"a build starts at a directory: {error}") from error
@@ -82,6 +81,14 @@ def build_result(
         if remotes is not None:
             remotes.close()
     return Result([_finished(resource) for resource in collection], context.warnings)
+
+
+def _start(root: str, everywhere: Loader, *, on_disk: bool) -> Loader:
+    """The loader of the directory to build; it may lie in a repository elsewhere."""
+    if on_disk and everywhere.repository(root) is not None:
+        return everywhere.enter(root)
+    path = abspath(root) if on_disk else root  # noqa: PTH100  -- pathlib takes a while to import
+    return everywhere._replace(root=everywhere.tree.directory(path))
 
 
 class _Remotes:

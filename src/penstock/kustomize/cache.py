@@ -5,6 +5,7 @@ They are kept as JSON: reading that costs a fraction of parsing YAML, and every 
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -28,7 +29,8 @@ class ParseCache:
         known = self._files.get(content)
         if known is None:
             return self._parse(content)
-        self._files.move_to_end(content)
+        with suppress(KeyError):  # another thread may have dropped it by now
+            self._files.move_to_end(content)
         loads = _json().loads
         return [document._replace(value=loads(data)) for data, document in known]
 
@@ -57,7 +59,7 @@ class ParseCache:
             return
         self._files[content] = kept
         self._used += weight
-        while self._used > self._size:
+        while self._used > self._size and self._files:
             self._used -= _weight(*self._files.popitem(last=False))
 
 
