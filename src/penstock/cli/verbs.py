@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from difflib import get_close_matches
+from typing import NamedTuple
 
 from penstock.errors import UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
+class Verb(NamedTuple):
     """One verb of the command, or a group of them."""
 
     module: str
@@ -51,6 +49,8 @@ def find(name: str) -> Verb:
     """The verb of that name; a typing mistake gets a suggestion."""
     if name in VERBS:
         return VERBS[name]
+    from difflib import get_close_matches
+
     close = get_close_matches(name, VERBS, n=1)
     suggestion = f"; did you mean {close[0]!r}?" if close else "; see 'penstock --help'"
     raise UsageError(f"there is no verb {name!r}{suggestion}")
