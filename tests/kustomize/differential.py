@@ -8,7 +8,6 @@ shows one of them. Trees that either side refuses must be refused by both.
 
 import difflib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,23 +16,17 @@ from pathlib import Path
 
 from penstock.errors import PenstockError
 from penstock.kustomize import Options, build_result
+from tests.controlplane.build import NoGo
 from tests.kustomize.random_trees import Files, tree
+from tests.peers import installed
 
 VERSION = "v5.8.1"
-MODULE = f"sigs.k8s.io/kustomize/kustomize/v5@{VERSION}"
+MODULE = "sigs.k8s.io/kustomize/kustomize/v5"
 
 
-def real() -> Path | None:
-    """The real kustomize, installed if need be; None without Go."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock" / f"kustomize-{VERSION}"
-    binary = home / "kustomize"
-    if not binary.exists():
-        go = shutil.which("go")
-        if go is None:
-            return None
-        environment = {**os.environ, "GOBIN": str(home), "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
-        subprocess.run([go, "install", MODULE], check=True, env=environment)
-    return binary
+def real() -> Path:
+    """The real kustomize, installed if need be; NoGo without Go."""
+    return installed("kustomize", MODULE, VERSION)
 
 
 def differences(binary: Path, seeds: range) -> Iterator[tuple[int, str]]:
@@ -70,9 +63,10 @@ def compare(binary: Path, top: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    binary = real()
-    if binary is None:
-        sys.stderr.write("differential NOT RUN: Go is not installed\n")
+    try:
+        binary = real()
+    except NoGo as error:
+        sys.stderr.write(f"differential NOT RUN: {error}\n")
         return 0
     count, first = int(arguments[0]), int(arguments[1]) if len(arguments) > 1 else 0
     found = 0

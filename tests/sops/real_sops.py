@@ -8,24 +8,18 @@ from __future__ import annotations
 import os
 import subprocess
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.sops.metadata import VERSION
-from tests.controlplane.build import cache_folder, find_go
+from tests.peers import installed
 
-MODULE = f"github.com/getsops/sops/v3/cmd/sops@v{VERSION}"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def program() -> Path:
     """The path of the program, built first where needed; NoGo when there is no Go."""
-    if given := os.environ.get("PENSTOCK_SOPS"):
-        return Path(given)
-    go = find_go()
-    folder = cache_folder() / f"sops-{VERSION}-{go.version}"
-    if not (folder / "sops").exists():
-        environment = {**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0"}
-        subprocess.run([go.path, "install", MODULE], env=environment, check=True, cwd=Path.home())
-    return folder / "sops"
+    return installed("sops", "github.com/getsops/sops/v3/cmd/sops", f"v{VERSION}")
 
 
 @dataclass(frozen=True)
