@@ -1,0 +1,403 @@
+"""Webhook configurations, admission policies and API services: what extends the API server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from penstock.embedded.kinds.decode import defaults
+from penstock.embedded.kinds.names import (
+    Words,
+    dns_1035_label,
+    dns_subdomain,
+    path_segment,
+    port_number,
+    qualified_name,
+)
+from penstock.embedded.kinds.problems import Problems, duplicate, each_invalid, invalid, required, unsupported
+from penstock.embedded.kinds.rules import ClusterRules
+from penstock.embedded.kinds.selectors import check_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from penstock.kube.resources import Object
+
+_URL_FORM = "; desired format: https://host[/path]"
+_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_BOTH = (
+    "must not contain both Deny and Warn (repeating the same validation failure information in the API response and "
+    "headers serves no purpose)"
+)
+_SCOPES = ("*", "Cluster", "Namespaced")
+
+
+@defaults("admissionregistration/v1.ValidatingWebhook")
+def _validating_defaults(hook: Object) -> None:
+    hook.setdefault("failurePolicy", "Fail")
+    hook.setdefault("matchPolicy", "Equivalent")
+    hook.setdefault("namespaceSelector", {})
+    hook.setdefault("objectSelector", {})
+    hook.setdefault("timeoutSeconds", 10)
+
+
+@defaults("admissionregistration/v1.MutatingWebhook")
+def _mutating_defaults(hook: Object) -> None:
+    _validating_defaults(hook)
+    hook.setdefault("reinvocationPolicy", "Never")
+
+
+@defaults("admissionregistration/v1.RuleWithOperations", "admissionregistration/v1.NamedRuleWithOperations")
+def _rule_defaults(rule: Object) -> None:
+    rule.setdefault("scope", "*")
+
+
+@defaults(
+    "admissionregistration/v1.ServiceReference", "apiextensions-apiserver/pkg/apis/apiextensions/v1.ServiceReference"
+)
+def _service_defaults(service: Object) -> None:
+    service.setdefault("port", 443)
+
+
+@defaults(
+    "admissionregistration/v1.ValidatingAdmissionPolicySpec", "admissionregistration/v1.MutatingAdmissionPolicySpec"
+)
+def _policy_defaults(spec: Object) -> None:
+    spec.setdefault("failurePolicy", "Fail")
+
+
+@defaults("admissionregistration/v1.MatchResources")
+def _match_defaults(match: Object) -> None:
+    match.setdefault("matchPolicy", "Equivalent")
+    match.setdefault("namespaceSelector", {})
+    match.setdefault("objectSelector", {})
+
+
+class WebhookConfigurationRules(ClusterRules):
+    generation: ClassVar[tuple[str, ...]] = ("webhooks",)
+    unconditional_update: ClassVar[bool] = False
+    kube_finalizers: ClassVar[bool] = False
+
+    def check(self, problems: Problems, obj: Object) -> None:
+        names: set[str] = set()
+        for index, hook in enumerate(obj.get("webhooks", ())):
+            at = f"webhooks[{index}]"
+            _check_hook(problems, hook, at)
+            _check_versions(problems, hook["admissionReviewVersions"] or [], f"{at}.admissionReviewVersions")
+            if hook["name"] and hook["name"] in names:
+                problems.append(duplicate(f"{at}.name", hook["name"]))
+            names.add(hook["name"])
+
+    def check_update(self, problems: Problems, new: Object, old: Object) -> None:  # noqa: ARG002 - as it was does not matter
+        self.check_create(problems, new)
+
+
+def _check_hook(problems: Problems, hook: Object, field: str) -> None:
+    _check_full_name(problems, hook["name"], f"{field}.name")
+    for index, rule in enumerate(hook.get("rules", ())):
+        check_rule(problems, rule, f"{field}.rules[{index}]")
+    _choice(problems, hook, "failurePolicy", ("Fail", "Ignore"), field)
+    _choice(problems, hook, "matchPolicy", ("Equivalent", "Exact"), field)
+    effects = ("None", "NoneOnDryRun")
+    if hook.get("sideEffects") is None:
+        problems.append(required(f"{field}.sideEffects", f"must specify one of {', '.join(effects)}"))
+    _choice(problems, hook, "sideEffects", effects, field)
+    seconds = hook["timeoutSeconds"]
+    if not 1 <= seconds <= 30:
+        detail = "the timeout value must be between 1 and 30 seconds"
+        problems.append(invalid(f"{field}.timeoutSeconds", seconds, detail))
+    check_selector(problems, hook["namespaceSelector"], f"{field}.namespaceSelector")
+    check_selector(problems, hook["objectSelector"], f"{field}.objectSelector")
+    _choice(problems, hook, "reinvocationPolicy", ("IfNeeded", "Never"), field)
+    _check_client(problems, hook["clientConfig"], f"{field}.clientConfig")
+    check_conditions(problems, hook.get("matchConditions", ()), f"{field}.matchConditions")
+
+
+def _choice(problems: Problems, owner: Object, name: str, allowed: tuple[str, ...], field: str) -> None:
+    value = owner.get(name)
+    if value is not None and value not in allowed:
+        problems.append(unsupported(f"{field}.{name}", value, allowed))
+
+
+def _check_full_name(problems: Problems, name: str, field: str) -> None:
+    if not name:
+        problems.append(required(field))
+    elif words := dns_subdomain(name):
+        problems.append(invalid(field, name, ",".join(words)))
+    elif name.count(".") < 2:
+        problems.append(invalid(field, name, "should be a domain with at least three segments separated by dots"))
+
+
+def check_rule(problems: Problems, rule: Object, field: str) -> None:
+    operations = rule.get("operations", [])
+    if not operations:
+        problems.append(required(f"{field}.operations"))
+    if len(operations) > 1 and "*" in operations:
+        detail = "if '*' is present, must not specify other operations"
+        problems.append(invalid(f"{field}.operations", operations, detail))
+    for index, operation in enumerate(operations):
+        if operation not in _OPERATIONS:
+            problems.append(unsupported(f"{field}.operations[{index}]", operation, _OPERATIONS))
+    for name, words in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
+        values = rule.get(name, [])
+        if not values:
+            problems.append(required(f"{field}.{name}"))
+        if len(values) > 1 and "*" in values:
+            problems.append(invalid(f"{field}.{name}", values, f"if '*' is present, must not specify other {words}"))
+    for index, version in enumerate(rule.get("apiVersions", ())):
+        if not version:
+            problems.append(required(f"{field}.apiVersions[{index}]"))
+    _check_resources(problems, rule.get("resources", []), f"{field}.resources")
+    _choice(problems, rule, "scope", _SCOPES, field)
+
+
+def _check_resources(problems: Problems, resources: Sequence[str], field: str) -> None:
+    if not resources:
+        problems.append(required(field))
+    all_below: set[str] = set()
+    below_all: set[str] = set()
+    plain = False
+    for index, text in enumerate(resources):
+        at = f"{field}[{index}]"
+        if not text:
+            problems.append(required(at))
+            continue
+        resource, slash, below = text.partition("/")
+        if not slash:
+            plain = text != "*"
+            continue
+        if resource in all_below:
+            problems.append(invalid(at, text, f"if '{resource}/*' is present, must not specify {text}"))
+        if below in below_all:
+            problems.append(invalid(at, text, f"if '*/{below}' is present, must not specify {text}"))
+        if below == "*":
+            all_below.add(resource)
+        if resource == "*":
+            below_all.add(below)
+    if len(resources) > 1 and "*/*" in resources:
+        problems.append(invalid(field, resources, "if '*/*' is present, must not specify other resources"))
+    if "*" in resources and plain:
+        detail = "if '*' is present, must not specify other resources without subresources"
+        problems.append(invalid(field, resources, detail))
+
+
+def _check_versions(problems: Problems, versions: Sequence[str], field: str) -> None:
+    if not versions:
+        problems.append(required(field, "must specify one of v1, v1beta1"))
+        return
+    seen: set[str] = set()
+    for index, version in enumerate(versions):
+        if version in seen:
+            problems.append(invalid(f"{field}[{index}]", version, "duplicate version"))
+            continue
+        seen.add(version)
+        problems += each_invalid(f"{field}[{index}]", version, dns_1035_label(version))
+    if not seen & {"v1", "v1beta1"}:
+        problems.append(invalid(field, versions, "must include at least one of v1, v1beta1"))
+
+
+def _check_client(problems: Problems, config: Object, field: str) -> None:
+    url, service = config.get("url"), config.get("service")
+    if (url is None) == (service is None):
+        problems.append(required(field, "exactly one of url or service is required"))
+    elif url is not None:
+        _check_url(problems, url, f"{field}.url")
+    elif service is not None:
+        _check_service(problems, service, f"{field}.service")
+
+
+def _check_url(problems: Problems, url: str, field: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme != "https":
+        detail = f"'https' is the only allowed URL scheme{_URL_FORM}"
+        problems.append(invalid(field, parts.scheme, detail))
+    if not parts.netloc:
+        problems.append(invalid(field, "", f"host must be specified{_URL_FORM}"))
+    user, at, _ = parts.netloc.rpartition("@")
+    if at:
+        problems.append(invalid(field, user, "user information is not permitted in the URL"))
+    if parts.fragment:
+        problems.append(invalid(field, parts.fragment, "fragments are not permitted in the URL"))
+    if parts.query:
+        problems.append(invalid(field, parts.query, "query parameters are not permitted in the URL"))
+
+
+def _check_service(problems: Problems, service: Object, field: str) -> None:
+    # Which of the two is missing is told under the other's name.
+    problems += [
+        required(f"{field}.{told}")
+        for told, asked in (("name", "namespace"), ("namespace", "name"))
+        if not service[asked]
+    ]
+    if words := port_number(service["port"]):
+        problems.append(invalid(f"{field}.port", service["port"], f"port is not valid: {', '.join(words)}"))
+    path = service.get("path", "")
+    if path in ("", "/"):
+        return
+    if path == "//":
+        problems.append(invalid(f"{field}.path", path, "segment[0] may not be empty"))
+        return
+    if not path.startswith("/"):
+        problems.append(invalid(f"{field}.path", path, "must start with a '/'"))
+    for index, step in enumerate(path[1:].removesuffix("/").split("/")):
+        if not step:
+            problems.append(invalid(f"{field}.path", path, f"segment[{index}] may not be empty"))
+            continue
+        problems += [invalid(f"{field}.path", path, f"segment[{index}]: {words}") for words in dns_subdomain(step)]
+
+
+def check_conditions(problems: Problems, conditions: Sequence[Object], field: str) -> None:
+    names: set[str] = set()
+    for index, condition in enumerate(conditions):
+        at = f"{field}[{index}]"
+        if not condition["expression"]:
+            problems.append(required(f"{at}.expression"))
+        if not condition["name"]:
+            problems.append(required(f"{at}.name"))
+        else:
+            problems += each_invalid(f"{at}.name", condition["name"], qualified_name(condition["name"]))
+            if condition["name"] in names:
+                problems.append(duplicate(f"{at}.name", condition["name"]))
+        names.add(condition["name"])
+
+
+class AdmissionPolicyRules(ClusterRules):
+    """ValidatingAdmissionPolicy and MutatingAdmissionPolicy; expressions are stored as they are."""
+
+    generation: ClassVar[tuple[str, ...]] = ("spec",)
+    status: ClassVar[bool] = True
+    status_keeps: ClassVar[tuple[str, ...]] = ("labels", "annotations", "finalizers", "ownerReferences")
+    unconditional_update: ClassVar[bool] = False
+    kube_finalizers: ClassVar[bool] = False
+
+    def check(self, problems: Problems, obj: Object) -> None:
+        spec = obj["spec"]
+        _choice(problems, spec, "failurePolicy", ("Fail", "Ignore"), "spec")
+        if kind := spec.get("paramKind"):
+            problems += [required(f"spec.paramKind.{name}") for name in ("apiVersion", "kind") if not kind.get(name)]
+        match: Any = spec.get("matchConstraints")
+        if match is None:
+            problems.append(required("spec.matchConstraints"))
+        else:
+            check_selector(problems, match["namespaceSelector"], "spec.matchConstraints.namespaceSelector")
+            check_selector(problems, match["objectSelector"], "spec.matchConstraints.objectSelector")
+            rules = match.get("resourceRules", ())
+            for index, rule in enumerate(rules):
+                check_rule(problems, rule, f"spec.matchConstraints.resourceRules[{index}]")
+            if not rules:
+                problems.append(required("spec.matchConstraints.resourceRules"))
+        check_conditions(problems, spec.get("matchConditions", ()), "spec.matchConditions")
+
+    def check_update(self, problems: Problems, new: Object, old: Object) -> None:  # noqa: ARG002 - as it was does not matter
+        self.check_create(problems, new)
+
+
+class AdmissionPolicyBindingRules(ClusterRules):
+    generation: ClassVar[tuple[str, ...]] = ("spec",)
+    unconditional_update: ClassVar[bool] = False
+    kube_finalizers: ClassVar[bool] = False
+
+    def check(self, problems: Problems, obj: Object) -> None:
+        spec = obj["spec"]
+        if name := spec.get("policyName"):
+            problems += each_invalid("spec.policyName", name, dns_subdomain(name))
+        else:
+            problems.append(required("spec.policyName"))
+        if obj["kind"] != "ValidatingAdmissionPolicyBinding":
+            return
+        actions = spec.get("validationActions", [])
+        if not actions:
+            problems.append(required("spec.validationActions", "at least one validation action is required"))
+        allowed = ("Audit", "Deny", "Warn")
+        for index, action in enumerate(actions):
+            if action not in allowed:
+                problems.append(unsupported(f"spec.validationActions[{index}]", action, allowed))
+            if action in actions[:index]:
+                problems.append(duplicate(f"spec.validationActions[{index}]", action))
+        if "Deny" in actions and "Warn" in actions:
+            problems.append(invalid("spec.validationActions", actions, _BOTH))
+
+    def check_update(self, problems: Problems, new: Object, old: Object) -> None:  # noqa: ARG002 - as it was does not matter
+        self.check_create(problems, new)
+
+
+@defaults("kube-aggregator/pkg/apis/apiregistration/v1.ServiceReference")
+def _api_service_defaults(service: Object) -> None:
+    service.setdefault("port", 443)
+
+
+class APIServiceRules(ClusterRules):
+    """Its name is made of the group and version it serves."""
+
+    status: ClassVar[bool] = True
+    status_keeps: ClassVar[tuple[str, ...]] = ("labels", "annotations", "finalizers", "ownerReferences")
+    unconditional_update: ClassVar[bool] = False
+    kube_finalizers: ClassVar[bool] = False
+
+    def prepare_create(self, obj: Object) -> None:
+        super().prepare_create(obj)
+        if "service" not in obj["spec"]:
+            condition = {
+                "type": "Available",
+                "status": "True",
+                "lastTransitionTime": obj["metadata"].get("creationTimestamp"),
+                "reason": "Local",
+                "message": "Local APIServices are always available",
+            }
+            obj["status"] = {"conditions": [condition]}
+
+    def name_words(self, name: str) -> Words:
+        return path_segment(name)
+
+    def check_metadata(self, problems: Problems, obj: Object) -> None:
+        super().check_metadata(problems, obj)
+        name = obj["metadata"].get("name", "")
+        spec = obj["spec"]
+        wanted = f"{spec.get('version', '')}.{spec.get('group', '')}"
+        if name and not path_segment(name) and name != wanted:
+            detail = f'must be `spec.version+"."+spec.group`: "{wanted}"'
+            problems.insert(0, invalid("metadata.name", name, detail))
+
+    def check(self, problems: Problems, obj: Object) -> None:
+        spec = obj["spec"]
+        group, version = spec.get("group", ""), spec.get("version", "")
+        if not group and version != "v1":
+            detail = "only v1 may have an empty group and it better be legacy kube"
+            problems.append(required("spec.group", detail))
+        if group:
+            problems += each_invalid("spec.group", group, dns_subdomain(group))
+        problems += each_invalid("spec.version", version, dns_1035_label(version))
+        for name, limit in (("groupPriorityMinimum", 20000), ("versionPriority", 1000)):
+            if not 0 < spec.get(name, 0) <= limit:
+                detail = f"must be positive and less than {limit}"
+                problems.append(invalid(f"spec.{name}", spec.get(name, 0), detail))
+        self._check_service(problems, spec)
+
+    def _check_service(self, problems: Problems, spec: Object) -> None:
+        service, insecure = spec.get("service"), spec.get("insecureSkipTLSVerify")
+        if service is None:
+            if spec.get("caBundle"):
+                size = f"{len(spec['caBundle']) * 3 // 4} bytes"
+                problems.append(invalid("spec.caBundle", size, "local APIServices may not have a caBundle"))
+            if insecure:
+                detail = "local APIServices may not have insecureSkipTLSVerify"
+                problems.append(invalid("spec.insecureSkipTLSVerify", True, detail))
+            return
+        problems += [required(f"spec.service.{name}") for name in ("namespace", "name") if not service.get(name)]
+        if words := port_number(service["port"]):
+            problems.append(invalid("spec.service.port", service["port"], f"port is not valid: {', '.join(words)}"))
+        if insecure and spec.get("caBundle"):
+            detail = "may not be true if caBundle is present"
+            problems.append(invalid("spec.insecureSkipTLSVerify", True, detail))
+
+    def check_update(self, problems: Problems, new: Object, old: Object) -> None:
+        self.check_metadata_update(problems, new, old)
+        self.check_create(problems, new)
+
+    def check_status(self, problems: Problems, new: Object, old: Object) -> None:
+        super().check_status(problems, new, old)
+        allowed = ("True", "False", "Unknown")
+        for index, condition in enumerate(new["status"].get("conditions", ())):
+            if condition["status"] not in allowed:
+                at = f"status.conditions[{index}].status"
+                problems.append(unsupported(at, condition["status"], allowed))
