@@ -1,0 +1,106 @@
+"""One stored object, several versions of it: what a client sees of an object that was written through another door.
+
+Versions of a custom resource differ in nothing but their name. Of the built-in kinds two can be written in different
+forms: Events, which two groups serve, and autoscalers, whose older version knows no other metric than CPU.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from penstock.embedded.kinds.decode import decode
+from penstock.embedded.server.objects import ordered
+
+if TYPE_CHECKING:
+    from penstock.embedded.server.ports import ServedResource
+    from penstock.embedded.storage import Record
+    from penstock.kube.resources import Object
+
+_METADATA = b'"metadata":'
+_EVENTS = "/events"
+_AUTOSCALERS = "autoscaling/horizontalpodautoscalers"
+_STORED = {_EVENTS: "v1", _AUTOSCALERS: "autoscaling/v2"}
+_EVENT_FIELDS = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "count": "deprecatedCount",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "reportingComponent": "reportingController",
+}
+_OLD_EVENT_FIELDS = {new: old for old, new in _EVENT_FIELDS.items()}
+
+
+def in_version(resource: ServedResource, record: Record, head: bytes) -> bytes:
+    """The encoded object in the version of the resource; `head` is how such an object begins."""
+    data = record.data
+    if data.startswith(head):
+        return data
+    if resource.stored_in in _STORED:
+        return orjson.dumps(from_stored(resource, record.object()))
+    return head + data[data.index(_METADATA) :]
+
+
+def from_stored(resource: ServedResource, obj: Object) -> Object:
+    """A stored object in the version of the resource; `obj` may be changed."""
+    return in_api_version(resource, obj, resource.api_version)
+
+
+def to_stored(resource: ServedResource, obj: Object) -> Object:
+    """An object in the version in which its kind is stored; the same one when that is its own."""
+    made = in_api_version(resource, obj, _STORED.get(resource.stored_in, resource.api_version))
+    return made if made is obj else ordered(made)
+
+
+def in_api_version(resource: ServedResource, obj: Object, api_version: str) -> Object:
+    """The object in another version of its kind."""
+    if obj.get("apiVersion") == api_version:
+        return obj
+    made = {**obj, "apiVersion": api_version}
+    if resource.stored_in == _EVENTS:
+        return decode(_renamed(made, _OLD_EVENT_FIELDS if api_version == "v1" else _EVENT_FIELDS))
+    if resource.stored_in == _AUTOSCALERS:
+        return decode(_newer(made) if api_version == "autoscaling/v2" else _older(made))
+    return made
+
+
+def _renamed(obj: Object, names: dict[str, str]) -> Object:
+    return {names.get(key, key): value for key, value in obj.items()}
+
+
+def _newer(obj: Object) -> Object:
+    spec: Object = dict(obj.get("spec") or {})
+    percent = spec.pop("targetCPUUtilizationPercentage", None)
+    if percent is not None:
+        target = {"type": "Utilization", "averageUtilization": percent}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    status: Object = dict(obj.get("status") or {})
+    current = status.pop("currentCPUUtilizationPercentage", None)
+    if current is not None:
+        used = {"name": "cpu", "current": {"averageUtilization": current, "averageValue": "0"}}
+        status["currentMetrics"] = [{"type": "Resource", "resource": used}]
+    return {**obj, "spec": spec, "status": status}
+
+
+def _older(obj: Object) -> Object:
+    spec: Object = dict(obj.get("spec") or {})
+    for metric in spec.pop("metrics", None) or ():
+        if (percent := _of_cpu(metric, "target")) is not None:
+            spec["targetCPUUtilizationPercentage"] = percent
+    status: Object = dict(obj.get("status") or {})
+    status.pop("conditions", None)
+    for metric in status.pop("currentMetrics", None) or ():
+        if (percent := _of_cpu(metric, "current")) is not None:
+            status["currentCPUUtilizationPercentage"] = percent
+    return {**obj, "spec": spec, "status": status}
+
+
+def _of_cpu(metric: Any, part: str) -> int | None:
+    resource = metric.get("resource") or {}
+    if metric.get("type") != "Resource" or resource.get("name") != "cpu":
+        return None
+    percent: int | None = (resource.get(part) or {}).get("averageUtilization")
+    return percent

@@ -1,0 +1,127 @@
+"""The scale subresource: replicas of an object written through a small object of another kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.embedded.fields import (
+    ApplyError,
+    FieldConflict,
+    TypedError,
+    apply,
+    scale_managers,
+    scaled_managers,
+    update,
+)
+from penstock.embedded.kinds.decode import DecodeError, decode
+from penstock.embedded.schema import Schema, builtin_schema
+from penstock.embedded.server import objects
+from penstock.embedded.server.managing import apply_refused
+from penstock.embedded.status import bad_request, invalid, not_found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.embedded.server.ports import ServedResource
+    from penstock.embedded.server.targets import Outcome, Target
+    from penstock.embedded.server.writing import Writer
+    from penstock.kube.resources import Object
+
+_KIND, _VERSION = "Scale", "autoscaling/v1"
+
+
+class Scaling:
+    """Reads and writes the scale of one resource."""
+
+    def __init__(self, writer: Writer, resource: ServedResource) -> None:
+        self._writer = writer
+        self._resource = resource
+        self._rules: Any = writer.rules(resource)
+
+    def seen(self, obj: Object) -> Object:
+        """The scale of an object."""
+        scale: Object = self._rules.to_scale(obj)
+        return scale
+
+    def write(self, target: Target, make: Callable[[Object], Object]) -> Outcome:
+        """PUT, or a patch that is no apply: `make` turns the present scale into the new one."""
+
+        def change(obj: Object) -> Object:
+            before = self._managed(obj)
+            scale = self._read(make(self._managed(obj)), target)
+            scale = update(
+                before,
+                scale,
+                schema=self._schema(),
+                manager=target.options.manager,
+                subresource=target.subresource,
+                now=objects.timestamp(self._writer.clock()),
+            )
+            return self._scaled(obj, scale)
+
+        return self._writer.change(target, change, managed=False)
+
+    def apply(self, target: Target, wanted: Object) -> Outcome:
+        """Server-side apply of a scale."""
+
+        def change(obj: Object) -> Object:
+            try:
+                scale = apply(
+                    self._managed(obj),
+                    wanted,
+                    schema=self._schema(),
+                    manager=target.options.manager,
+                    force=target.options.force,
+                    subresource=target.subresource,
+                    now=objects.timestamp(self._writer.clock()),
+                )
+            except (FieldConflict, ApplyError, TypedError) as error:
+                raise apply_refused(error) from error
+            return self._scaled(obj, self._read(scale, target))
+
+        return self._writer.change(target, change, managed=False)
+
+    def _managed(self, obj: Object) -> Object:
+        """The scale with its own managed fields: those who manage the replicas."""
+        scale = self.seen(obj)
+        entries = scale_managers(obj["metadata"].get("managedFields"), replicas=self._replicas())
+        if entries:
+            scale["metadata"]["managedFields"] = entries
+        return scale
+
+    def _read(self, scale: Object, target: Target) -> Object:
+        scale.setdefault("kind", _KIND)
+        scale.setdefault("apiVersion", _VERSION)
+        try:
+            scale = decode(scale)
+        except DecodeError as error:
+            raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from error
+        objects.check_name(scale.setdefault("metadata", {}), target.name)
+        problems = self._rules.validate_scale(scale) if hasattr(self._rules, "validate_scale") else ()
+        if problems:
+            raise invalid(_KIND, target.name, problems, group="autoscaling")
+        return scale
+
+    def _scaled(self, obj: Object, scale: Object) -> Object:
+        made: Object = self._rules.from_scale(obj, scale)
+        entries = scaled_managers(
+            obj["metadata"].get("managedFields"),
+            scale["metadata"].get("managedFields"),
+            api_version=self._resource.api_version,
+            replicas=self._replicas(),
+        )
+        made["metadata"] = {**made["metadata"], "managedFields": entries}
+        if version := scale["metadata"].get("resourceVersion"):
+            made["metadata"]["resourceVersion"] = version
+        return made
+
+    def _replicas(self) -> dict[str, tuple[str, ...]]:
+        """Where the replicas of the object are, in the terms of field sets."""
+        path = (self._resource.scale or {}).get("specReplicasPath", ".spec.replicas")
+        return {self._resource.api_version: tuple(f"f:{part}" for part in path.strip(".").split("."))}
+
+    def _schema(self) -> Schema:
+        schema = builtin_schema(_VERSION, _KIND)
+        if schema is None:
+            raise not_found("scales", "")
+        return schema

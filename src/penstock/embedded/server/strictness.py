@@ -1,0 +1,78 @@
+"""Field validation: what to say about fields that the kind does not have, or that were given twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.embedded.fields import apply_problems, object_problems, patch_problems
+from penstock.embedded.server.negotiation import YAML
+from penstock.embedded.status import StatusError, bad_request, invalid_patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.embedded.fields import FieldProblems
+    from penstock.embedded.server.options import WriteOptions
+    from penstock.embedded.server.ports import ServedResource
+    from penstock.kube.resources import Object
+
+
+def check_object(
+    body: bytes,
+    media_type: str,
+    obj: Object,
+    resource: ServedResource,
+    options: WriteOptions,
+    warnings: list[str],
+) -> None:
+    """Warn of the fields of a whole object, or refuse it, as the request asks for."""
+    schema = resource.schema()
+    if options.validation == "Ignore" or schema is None:
+        return
+    problems = object_problems(obj, schema, body=body, yaml=media_type == YAML, custom=resource.custom)
+
+    def refusal() -> StatusError:
+        if resource.custom:
+            return bad_request(problems.sentence)
+        version = resource.version
+        return bad_request(
+            f'{resource.kind} in version "{version}" cannot be handled as a {resource.kind}: {problems.sentence}'
+        )
+
+    _judge(problems, options, warnings, refusal)
+
+
+def check_patch(
+    body: bytes,
+    made: Object,
+    resource: ServedResource,
+    options: WriteOptions,
+    warnings: list[str],
+    *,
+    operations: bool,
+    shown: Callable[[Object], str],
+) -> None:
+    """The same for a patch and what it made of the object, which `shown` shows in the refusal."""
+    schema = resource.schema()
+    if options.validation == "Ignore" or schema is None:
+        return
+    problems = patch_problems(made, schema, body=body, operations=operations)
+    _judge(problems, options, warnings, lambda: invalid_patch(shown(made), problems.sentence))
+
+
+def check_apply(body: bytes, wanted: Object, options: WriteOptions, warnings: list[str]) -> None:
+    """The same for an apply, which finds unknown fields by itself."""
+    if options.validation == "Ignore":
+        return
+    problems = apply_problems(wanted, body=body)
+    _judge(problems, options, warnings, lambda: bad_request(problems.apply_sentence))
+
+
+def _judge(
+    problems: FieldProblems, options: WriteOptions, warnings: list[str], refusal: Callable[[], StatusError]
+) -> None:
+    if not problems:
+        return
+    if options.validation == "Strict":
+        raise refusal()
+    warnings += problems.warnings

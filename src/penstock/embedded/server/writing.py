@@ -1,0 +1,377 @@
+"""Writes: create, update, patch, apply and delete, from what was sent to what is stored.
+
+Everything here is synchronous: between reading the stored object and storing the new one nothing else runs, so no
+write can be lost. Waiting for the disk is the caller's part.
+"""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from typing import TYPE_CHECKING, Any, cast
+
+import orjson
+
+from penstock.embedded.fields import settled
+from penstock.embedded.kinds import rules as kind_rules
+from penstock.embedded.kinds.decode import DecodeError
+from penstock.embedded.kinds.problems import go_quote
+from penstock.embedded.server import conversion, deleting, objects
+from penstock.embedded.server.managing import FieldManagement
+from penstock.embedded.server.ports import Attempt, DeleteOptions, Plugins, Rules, ServedResource
+from penstock.embedded.server.targets import Outcome, Target
+from penstock.embedded.status import (
+    StatusCause,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_patch,
+    modified,
+    not_found,
+    plain_error,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.embedded.server.catalog import Catalog
+    from penstock.embedded.storage import Record, Storage
+    from penstock.kube.resources import Object
+
+NAME_TRIES = 8
+
+
+class Writer:
+    """Applies the rules of the API to writes."""
+
+    def __init__(
+        self, store: Storage, catalog: Catalog, plugins: Plugins, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.store = store
+        self.catalog = catalog
+        self.plugins = plugins
+        self.clock = clock
+        self._fields = FieldManagement(catalog, clock)
+
+    # What requests ask for
+
+    def create(self, target: Target, obj: Object, *, warnings: list[str] | None = None) -> Outcome:
+        """POST: a new object, from what was sent."""
+        resource = target.resource
+        told = warnings if warnings is not None else []
+        self.read(target, obj)
+        objects.check_namespace(obj["metadata"], resource, target.namespace)
+        obj = self._fields.updated(target, None, obj)
+        return self._insert(target, obj, told)
+
+    def update(self, target: Target, obj: Object, *, warnings: list[str] | None = None) -> Outcome:
+        """PUT: a whole object in place of the stored one."""
+        resource = target.resource
+        told = warnings if warnings is not None else []
+        self.read(target, obj)
+        metadata = obj["metadata"]
+        objects.check_namespace(metadata, resource, target.namespace)
+        objects.check_name(metadata, target.name)
+        record = self._stored(target)
+        rules = self.rules(resource)
+        if record is None:
+            if target.subresource or not getattr(rules, "create_on_update", False):
+                raise not_found(resource.plural, target.name, group=resource.group)
+            return self._create_by_update(target, obj, told)
+        old = self.stored_object(resource, record)
+        if metadata.get("uid") and metadata["uid"] != old["metadata"].get("uid"):
+            key = objects.registry_key(resource, target.namespace, target.name)
+            raise deleting.uid_conflict(resource, target.name, key, metadata["uid"], old["metadata"].get("uid", ""))
+        self._carry_over(target, obj, old)
+        obj = self._fields.updated(target, old, obj)
+        return self._replace(target, record, old, obj, told)
+
+    def change(
+        self,
+        target: Target,
+        make: Callable[[Object], Object],
+        *,
+        warnings: list[str] | None = None,
+        managed: bool = True,
+        shown: Callable[[Object], str] | None = None,
+    ) -> Outcome:
+        """PATCH, but for apply: `make` turns a copy of the stored object into the new one.
+
+        Without `managed`, what it made has its managed fields already. `shown` is what to show of a result that
+        does not fit its kind; by default all of it.
+        """
+        resource = target.resource
+        told = warnings if warnings is not None else []
+        record = self._stored(target)
+        if record is None:
+            raise not_found(resource.plural, target.name, group=resource.group)
+        old = self.stored_object(resource, record)
+        obj = make(self.stored_object(resource, record))
+        self._read_patched(target, obj, shown or as_json)
+        objects.check_namespace(obj["metadata"], resource, target.namespace)
+        objects.check_name(obj["metadata"], target.name)
+        self._carry_over(target, obj, old)
+        if managed:
+            obj = self._fields.updated(target, old, obj)
+        return self._replace(target, record, old, obj, told)
+
+    def apply(
+        self,
+        target: Target,
+        wanted: Object,
+        *,
+        warnings: list[str] | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> Outcome:
+        """Server-side apply: creates what is not there. `check` may refuse what could be merged."""
+        resource = target.resource
+        told = warnings if warnings is not None else []
+        record = self._stored(target)
+        if record is None and target.subresource:
+            raise not_found(resource.plural, target.name, group=resource.group)
+        old = self.stored_object(resource, record) if record is not None else None
+        obj = self._fields.applied(target, old, wanted)
+        self._default_applied(resource, obj)
+        if check is not None:
+            check()
+        metadata = obj["metadata"]
+        if old is None and metadata.get("uid"):
+            why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
+            raise conflict(resource.plural, target.name, why, group=resource.group)
+        objects.check_namespace(metadata, resource, target.namespace)
+        objects.check_name(metadata, target.name)
+        if record is None or old is None:
+            if target.may_create is not None:
+                target.may_create()
+            metadata.pop("resourceVersion", None)
+            return self._insert(target, obj, told)
+        self._carry_over(target, obj, old)
+        return self._replace(target, record, old, obj, told)
+
+    def delete(self, target: Target, options: DeleteOptions, *, warnings: list[str] | None = None) -> Outcome:
+        """DELETE: the object goes, or is marked to go."""
+        resource = target.resource
+        record = self._stored(target)
+        if record is None:
+            raise not_found(resource.plural, target.name, group=resource.group)
+        old = self.stored_object(resource, record)
+        deleting.check_preconditions(resource, target.name, options, old)
+        told = warnings if warnings is not None else []
+        self._admit(
+            Attempt(
+                "DELETE", target.user, resource, "", target.namespace, target.name, None, old, options.dry_run, told
+            )
+        )
+        obj = self.stored_object(resource, record)
+        left = self._deletion(resource, obj, options)
+        if left is None:
+            return self._remove(resource, record, old, dry_run=options.dry_run, warnings=told)
+        if options.dry_run or left == old:
+            return Outcome(left, warnings=told)
+        return self._put(target, record, left, told)
+
+    # Steps
+
+    def rules(self, resource: ServedResource) -> Rules:
+        if resource.rules is not None:
+            return resource.rules()
+        return cast(Rules, kind_rules(resource.group, resource.kind))
+
+    def stored_object(self, resource: ServedResource, record: Record) -> Object:
+        """The stored object in the version of the resource, to be changed at will."""
+        return conversion.from_stored(resource, record.object())
+
+    def read(self, target: Target, obj: Object) -> None:
+        """Bring what was sent into the form of its kind, defaults included, in place."""
+        resource = target.resource
+        objects.check_metadata_shape(obj, resource)
+        try:
+            self.rules(resource).default(obj)
+        except DecodeError as error:
+            version = str(obj.get("apiVersion", "")).rpartition("/")[2]
+            raise bad_request(
+                f'{obj["kind"]} in version "{version}" cannot be handled as a {resource.kind}: {error}'
+            ) from error
+
+    def _read_patched(self, target: Target, obj: Object, shown: Callable[[Object], str]) -> None:
+        made = copy(obj)
+        try:
+            objects.check_metadata_shape(obj, target.resource)
+            self.rules(target.resource).default(obj)
+        except DecodeError as error:
+            raise invalid_patch(shown(made), str(error)) from error
+
+    def _default_applied(self, resource: ServedResource, obj: Object) -> None:
+        try:
+            self.rules(resource).default(obj)
+        except DecodeError as error:
+            raise plain_error(str(error)) from error
+
+    def _admit(self, attempt: Attempt) -> None:
+        for plugin in self.plugins.admission:
+            plugin.admit(attempt)
+
+    def _validate(self, attempt: Attempt) -> None:
+        for plugin in self.plugins.validation:
+            plugin.validate(attempt)
+
+    def _insert(self, target: Target, obj: Object, warnings: list[str]) -> Outcome:
+        resource, namespace = target.resource, target.namespace
+        metadata = obj["metadata"]
+        dry_run = target.options.dry_run
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+            metadata.pop(name, None)
+        metadata["uid"] = objects.new_uid()
+        metadata["creationTimestamp"] = objects.timestamp(self.clock())
+        attempt = Attempt(
+            "CREATE",
+            target.user,
+            resource,
+            target.subresource,
+            namespace,
+            metadata.get("name") or "",
+            obj,
+            None,
+            dry_run,
+            warnings,
+        )
+        self._admit(attempt)
+        obj = attempt.obj if attempt.obj is not None else obj
+        metadata = obj["metadata"]
+        self._name(resource, namespace, metadata)
+        rules = self.rules(resource)
+        rules.prepare_create(obj)
+        self._raise_problems(resource, metadata.get("name") or "", rules.validate_create(obj))
+        self._validate(attempt)
+        if objects.parse_version(metadata.get("resourceVersion") or ""):
+            raise plain_error("resourceVersion should not be set on objects to be created")
+        name = metadata["name"]
+        if self.store.get(resource.stored_in, namespace, name) is not None:
+            raise already_exists(resource.plural, name, group=resource.group)
+        obj = objects.ordered(obj)
+        if dry_run:
+            metadata.pop("resourceVersion", None)
+            return Outcome(obj, created=True, warnings=warnings)
+        return self._store(target, name, obj, 0, Outcome(obj, created=True, warnings=warnings))
+
+    def _name(self, resource: ServedResource, namespace: str, metadata: Object) -> None:
+        prefix = metadata.get("generateName")
+        if metadata.get("name") or not prefix:
+            return
+        for _ in range(NAME_TRIES):
+            metadata["name"] = objects.generated_name(prefix)
+            if self.store.get(resource.stored_in, namespace, metadata["name"]) is None:
+                return
+
+    def _create_by_update(self, target: Target, obj: Object, warnings: list[str]) -> Outcome:
+        if target.may_create is not None:
+            target.may_create()
+        obj["metadata"].pop("resourceVersion", None)
+        return self._insert(target, self._fields.updated(target, None, obj), warnings)
+
+    def _carry_over(self, target: Target, obj: Object, old: Object) -> None:
+        """What a write to this subresource cannot change, where the kind's rules do not say it."""
+        if target.subresource == "finalize":
+            finalizers = (obj.get("spec") or {}).get("finalizers")
+            kept = orjson.loads(orjson.dumps(old))
+            spec = dict(kept.get("spec") or {})
+            spec.pop("finalizers", None)
+            if finalizers:
+                spec["finalizers"] = finalizers
+            kept["spec"] = spec
+            version = obj["metadata"].get("resourceVersion")
+            obj.clear()
+            obj.update(kept)
+            if version:
+                obj["metadata"]["resourceVersion"] = version
+
+    def _replace(self, target: Target, record: Record, old: Object, obj: Object, warnings: list[str]) -> Outcome:
+        resource, namespace, name = target.resource, target.namespace, target.name
+        dry_run = target.options.dry_run
+        attempt = Attempt(
+            "UPDATE", target.user, resource, target.subresource, namespace, name, obj, old, dry_run, warnings
+        )
+        self._admit(attempt)
+        obj = attempt.obj if attempt.obj is not None else obj
+        rules = self.rules(resource)
+        self._check_version(target, rules, obj, record)
+        metadata = obj["metadata"]
+        metadata["resourceVersion"] = str(record.revision)
+        # A scale is a way to write the object itself; other subresources have rules of their own.
+        below = "" if target.subresource == "scale" else target.subresource
+        rules.prepare_update(obj, old, below)
+        self._raise_problems(resource, name, rules.validate_update(obj, old, below))
+        obj = settled(old, obj)
+        self._validate(attempt)
+        if deleting.goes(resource, obj):
+            return self._remove(resource, record, obj, dry_run=dry_run, warnings=warnings)
+        if obj == old:
+            same = conversion.to_stored(resource, obj) is obj and not resource.custom
+            return Outcome(obj, warnings=warnings, data=record.data if same else None)
+        if dry_run:
+            return Outcome(objects.ordered(obj), warnings=warnings)
+        return self._put(target, record, obj, warnings)
+
+    def _check_version(self, target: Target, rules: Rules, obj: Object, record: Record) -> None:
+        resource = target.resource
+        told = objects.parse_version(obj["metadata"].get("resourceVersion") or "")
+        if told == record.revision:
+            return
+        if told:
+            raise modified(resource.plural, target.name, group=resource.group)
+        if getattr(rules, "unconditional_update", True):
+            return
+        message = "Invalid value: 0: must be specified for an update"
+        cause = StatusCause("FieldValueInvalid", message, "metadata.resourceVersion")
+        raise invalid(resource.plural, target.name, (cause,), group=resource.group)
+
+    def _raise_problems(self, resource: ServedResource, name: str, problems: Any) -> None:
+        if problems:
+            raise invalid(resource.kind, name, problems, group=resource.group)
+
+    def _put(self, target: Target, record: Record, obj: Object, warnings: list[str]) -> Outcome:
+        obj = objects.ordered(obj)
+        return self._store(target, record.name, obj, record.revision, Outcome(obj, warnings=warnings))
+
+    def _store(self, target: Target, name: str, obj: Object, expected: int, outcome: Outcome) -> Outcome:
+        """Put the object into the store, in the version of the store; the outcome knows its revision then."""
+        resource = target.resource
+        stored = conversion.to_stored(resource, obj)
+        change = self.store.put(resource.stored_in, target.namespace, name, stored, expected=expected)
+        if stored is obj:
+            outcome.data = change.record.data
+        else:
+            obj["metadata"]["resourceVersion"] = str(change.revision)
+        self._observe(change)
+        return outcome
+
+    def _remove(
+        self, resource: ServedResource, record: Record, last: Object, *, dry_run: bool, warnings: list[str]
+    ) -> Outcome:
+        shown = {**last, "metadata": dict(last["metadata"])}
+        if not dry_run:
+            seen = conversion.to_stored(resource, objects.ordered(last))
+            change = self.store.delete(
+                record.collection, record.namespace, record.name, expected=record.revision, last=seen
+            )
+            self._observe(change)
+        return Outcome(shown, deleted=True, warnings=warnings)
+
+    def _observe(self, change: Any) -> None:
+        for observer in self.plugins.observers:
+            observer.changed(change)
+
+    def _stored(self, target: Target) -> Record | None:
+        return self.store.get(target.resource.stored_in, target.namespace, target.name)
+
+    def _deletion(self, resource: ServedResource, obj: Object, options: DeleteOptions) -> Object | None:
+        now = objects.timestamp(self.clock())
+        if self.plugins.deletion is not None:
+            return self.plugins.deletion.delete(resource, obj, options, now)
+        return deleting.marked(obj, now)
+
+
+def as_json(obj: Object) -> str:
+    """The object as messages quote it."""
+    return go_quote(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS).decode())
