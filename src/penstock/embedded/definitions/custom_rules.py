@@ -1,0 +1,132 @@
+"""What the API server does to objects of a custom resource, besides storing them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from penstock.embedded.definitions.checking import check
+from penstock.embedded.definitions.identity import check_embedded, check_lists
+from penstock.embedded.definitions.nodes import MISSING, Node
+from penstock.embedded.definitions.scaling import Scaling
+from penstock.embedded.definitions.shaping import shape
+from penstock.embedded.kinds.metadata import check_metadata, check_metadata_update
+from penstock.embedded.kinds.names import dns_subdomain
+
+if TYPE_CHECKING:
+    from penstock.embedded.kinds.problems import FieldProblem, Problems
+    from penstock.kube.resources import Object
+
+
+class CustomRules:
+    """The rules of one version of a custom resource."""
+
+    unconditional_update: ClassVar[bool] = False
+    create_on_update: ClassVar[bool] = False
+
+    def __init__(self, openapi: Object | None, *, namespaced: bool, has_status: bool, scale: Object | None) -> None:
+        self._node = Node(openapi or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}, root=True)
+        self._namespaced = namespaced
+        self._has_status = has_status
+        self._scaling = Scaling(scale) if scale else None
+
+    def default(self, obj: Object) -> None:
+        """Unknown fields go, nulls go, defaults come; metadata is read as the type it is."""
+        shape(obj, self._node)
+
+    def prepare_create(self, obj: Object) -> None:
+        if self._has_status and obj.pop("status", None) is not None:
+            shape(obj, self._node)  # the defaults of a status come back, as they do whenever an object is read
+        obj["metadata"]["generation"] = 1
+
+    def prepare_update(self, new: Object, old: Object, subresource: str) -> None:
+        if subresource == "status":
+            self._keep_all_but_status(new, old)
+            return
+        metadata, before = new["metadata"], old["metadata"]
+        for field in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
+            if field in before:
+                metadata[field] = before[field]
+            elif field != "uid":
+                metadata.pop(field, None)
+        if self._has_status:
+            _set(new, "status", old.get("status", MISSING))
+        if _content(new) != _content(old):
+            metadata["generation"] = before.get("generation", 0) + 1
+
+    def _keep_all_but_status(self, new: Object, old: Object) -> None:
+        """A write to the status changes nothing else, not even metadata but for the managed fields."""
+        status, managed = new.get("status", MISSING), new["metadata"].get("managedFields")
+        kept: Object = {**old, "metadata": {**old["metadata"]}}
+        new.clear()
+        new.update(kept)
+        _set(new["metadata"], "managedFields", managed if managed is not None else MISSING)
+        _set(new, "status", status)
+
+    def validate_create(self, obj: Object) -> list[FieldProblem]:
+        problems: Problems = []
+        check_metadata(problems, obj["metadata"], namespaced=self._namespaced, name_rule=dns_subdomain)
+        check(problems, obj, self._node, "")
+        if self._scaling is not None:
+            self._scaling.check_spec(problems, obj)
+            self._scaling.check_status(problems, obj)
+        check_embedded(problems, obj, self._node)
+        check_lists(problems, obj, self._node)
+        return problems
+
+    def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldProblem]:
+        """What was wrong before and stays as it was is not held against the writer."""
+        problems: Problems = []
+        check_metadata_update(problems, new["metadata"], old["metadata"])
+        if subresource == "status":
+            status = self._node.properties.get("status")
+            if status is not None and "status" in new:
+                problems += _status_problems(new["status"], status, old.get("status", MISSING))
+        else:
+            check(problems, new, self._node, "", old)
+        if self._scaling is not None:
+            if subresource != "status":
+                self._scaling.check_spec(problems, new)
+            self._scaling.check_status(problems, new)
+        if subresource != "status":
+            check_embedded(problems, new, self._node)
+        self._check_new_duplicates(problems, new, old)
+        return problems
+
+    def _check_new_duplicates(self, problems: Problems, new: Object, old: Object) -> None:
+        found: Problems = []
+        check_lists(found, new, self._node)
+        if not found:
+            return
+        before: Problems = []
+        check_lists(before, old, self._node)
+        if not before:
+            problems += found
+
+    def to_scale(self, obj: Object) -> Object:
+        if self._scaling is None:
+            raise NotImplementedError(f"{obj.get('kind')} has no scale")
+        return self._scaling.show(obj)
+
+    def from_scale(self, obj: Object, scale: Object) -> Object:
+        if self._scaling is None:
+            raise NotImplementedError(f"{obj.get('kind')} has no scale")
+        return self._scaling.change(obj, scale)
+
+
+def _status_problems(value: Any, node: Node, old: Any) -> list[FieldProblem]:
+    """Here the real server knows only the status: its sentences are relative to it, and only the field says so."""
+    found: Problems = []
+    check(found, value, node, "", old)
+    return [replace(each, field=f"status.{each.field}".removesuffix(".").removesuffix(".<nil>")) for each in found]
+
+
+def _content(obj: Object) -> dict[str, Any]:
+    return {key: value for key, value in obj.items() if key != "metadata"}
+
+
+def _set(target: Object, field: str, value: Any) -> None:
+    if value is MISSING:
+        target.pop(field, None)
+    else:
+        target[field] = value
