@@ -1,0 +1,298 @@
+"""Random sequences of requests about one object, made from a seed and nothing else."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tests.embedded.differential.kinds import KINDS
+from tests.embedded.differential.making import LETTERS, some, words
+
+if TYPE_CHECKING:
+    from penstock.kube.resources import Object
+    from tests.embedded.differential.kinds import Kind
+
+NAMESPACE = "differential"
+MANAGERS = ("alpha", "beta", "kubectl")
+STEPS = 8
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request. `{namespace}` in its path stands for the namespace of the run."""
+
+    verb: str
+    path: str
+    body: Any = None
+    content_type: str = "application/json"
+    query: dict[str, str] = field(default_factory=dict[str, str])
+    manager: str = ""
+    subresource: str = ""
+
+    def sent(self) -> Any:
+        """The body, in the namespace of the run."""
+        return orjson.loads(orjson.dumps(self.body).replace(b"{namespace}", NAMESPACE.encode()))
+
+    def located(self) -> str:
+        return self.path.replace("{namespace}", NAMESPACE)
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """All requests of one seed."""
+
+    seed: int
+    kind: Kind
+    path: str
+    """The object that all of it is about."""
+    steps: tuple[Step, ...]
+
+    def located(self) -> str:
+        return self.path.replace("{namespace}", NAMESPACE)
+
+
+def sequence(seed: int) -> Sequence:
+    """The sequence of a seed: always the same one."""
+    random = Random(seed)
+    kind = KINDS[seed % len(KINDS)]
+    maker = _Maker(random, kind, f"web-{seed}")
+    steps = [maker.create() if random.random() < 0.5 else maker.apply()]
+    steps += [maker.any() for _ in range(STEPS - 1)]
+    return Sequence(seed, kind, maker.path, tuple(steps))
+
+
+class _Maker:
+    """Makes the steps of one sequence."""
+
+    def __init__(self, random: Random, kind: Kind, name: str) -> None:
+        self.random = random
+        self.kind = kind
+        self.name = name
+        self.last: Object = {}
+        """The last object made: where a JSON patch finds most of its pointers."""
+        root = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
+        self.collection = (
+            f"{root}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{root}/{kind.plural}"
+        )
+        self.path = f"{self.collection}/{name}"
+
+    def any(self) -> Step:
+        choices = [
+            (self.apply, 6),
+            (self.merge_patch, 3),
+            (self.json_patch, 3),
+            (self.update, 2),
+            (self.delete, 1),
+            (self.create, 1),
+        ]
+        choices.append((self.strategic_patch, 3))
+        if self.kind.status is not None:
+            choices.append((self.status, 3))
+        if self.kind.scale:
+            choices.append((self.scale, 2))
+        makers, weights = zip(*choices, strict=True)
+        made: Step = self.random.choices(makers, weights)[0]()
+        return made
+
+    def object(self) -> Object:
+        """A whole object, now and then with something wrong in it."""
+        random = self.random
+        metadata = {"name": self.name, **some(random, labels=words("x", "y"), annotations=words("1", "<2>"))}
+        if random.random() < 0.1:
+            metadata["finalizers"] = [f"example.com/{name}" for name in random.sample(LETTERS, 2)]
+        if random.random() < 0.1:
+            metadata["ownerReferences"] = [
+                {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": f"uid-{name}"}
+                for name in random.sample(LETTERS, random.randint(1, 2))
+            ]
+        made = {
+            "apiVersion": self.kind.api_version,
+            "kind": self.kind.kind,
+            "metadata": metadata,
+            **self.kind.make(random),
+        }
+        made = self.last = copy.deepcopy(made)
+        return spoilt(random, made) if random.random() < 0.06 else made
+
+    def step(self, verb: str, path: str, body: Any = None, **more: Any) -> Step:
+        manager = self.random.choice(MANAGERS)
+        query = {"fieldManager": manager, **more.pop("query", {})}
+        if self.random.random() < 0.2 and body is not None:
+            query["fieldValidation"] = self.random.choice(("Strict", "Warn", "Ignore"))
+        if self.random.random() < 0.04 and body is not None:
+            query["dryRun"] = "All"
+        return Step(verb, path, body, query=query, manager=manager, **more)
+
+    def create(self) -> Step:
+        return self.step("POST", self.collection, self.object())
+
+    def update(self) -> Step:
+        return self.step("PUT", self.path, self.object())
+
+    def delete(self) -> Step:
+        return Step("DELETE", self.path)
+
+    def apply(self) -> Step:
+        query = {"force": "true"} if self.random.random() < 0.5 else {}
+        return self.step("PATCH", self.path, self.object(), content_type=APPLY_PATCH, query=query)
+
+    def merge_patch(self) -> Step:
+        return self.step("PATCH", self.path, self.partial(), content_type=MERGE_PATCH)
+
+    def strategic_patch(self) -> Step:
+        return self.step("PATCH", self.path, directed(self.random, self.partial()), content_type=STRATEGIC_PATCH)
+
+    def partial(self) -> Object:
+        """Some parts of an object, some of them null."""
+        made = thinned(self.random, self.object())
+        if isinstance(made.get("metadata"), dict):
+            made["metadata"].pop("name", None)
+        return made
+
+    def json_patch(self) -> Step:
+        random = self.random
+        operations = [self.operation() for _ in range(random.randint(1, 3))]
+        return self.step("PATCH", self.path, operations, content_type=JSON_PATCH)
+
+    def operation(self) -> Object:
+        random = self.random
+        last = self.last
+        path, value = random.choice(_pointers(last if random.random() < 0.8 else self.object()))
+        self.last = last
+        verb = random.choice(("add", "add", "replace", "remove", "test", "copy", "move"))
+        if verb == "remove":
+            return {"op": verb, "path": path}
+        if verb in {"copy", "move"}:
+            return {
+                "op": verb,
+                "from": path,
+                "path": random.choice(("/metadata/annotations/a", path, "/metadata/labels/b")),
+            }
+        return {"op": verb, "path": path, "value": value}
+
+    def status(self) -> Step:
+        random = self.random
+        assert self.kind.status is not None
+        body: Object = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, "metadata": {"name": self.name}}
+        body |= copy.deepcopy(self.kind.status(random))
+        if random.random() < 0.2:
+            body["metadata"] = {**body["metadata"], "labels": words("x", "y")(random)}
+        path = f"{self.path}/status"
+        if random.random() < 0.5:
+            query = {"force": "true"} if random.random() < 0.5 else {}
+            return self.step("PATCH", path, body, content_type=APPLY_PATCH, query=query, subresource="status")
+        content_type = random.choice((MERGE_PATCH, STRATEGIC_PATCH))
+        return self.step("PATCH", path, {"status": body["status"]}, content_type=content_type, subresource="status")
+
+    def scale(self) -> Step:
+        random = self.random
+        path, replicas = f"{self.path}/scale", random.choice((0, 1, 2, 5))
+        if random.random() < 0.5:
+            return self.step(
+                "PATCH", path, {"spec": {"replicas": replicas}}, content_type=MERGE_PATCH, subresource="scale"
+            )
+        namespace = {"namespace": "{namespace}"} if self.kind.namespaced else {}
+        body = {
+            "apiVersion": "autoscaling/v1",
+            "kind": "Scale",
+            "metadata": {"name": self.name, **namespace},
+            "spec": {"replicas": replicas},
+        }
+        if random.random() < 0.4:
+            query = {"force": "true"} if random.random() < 0.5 else {}
+            return self.step("PATCH", path, body, content_type=APPLY_PATCH, query=query, subresource="scale")
+        return self.step("PUT", path, body, subresource="scale")
+
+
+def spoilt(random: Random, made: Object) -> Object:
+    """The object with a field of the wrong type, an unknown field or a wrong name in it."""
+    spots = [(parent, key) for parent, key in _spots(made) if key not in {"apiVersion", "kind", "name"}]
+    parent, key = random.choice(spots)
+    random.choice(
+        (
+            lambda: parent.__setitem__(key, random.choice(("wrong", 7, True, [], {}, None, ["x"], {"x": 1}))),
+            lambda: parent.__setitem__("unknown", 1) if isinstance(parent, dict) else None,
+            lambda: made["metadata"].__setitem__("labels", {"-bad-": "x"}),
+        )
+    )()
+    return made
+
+
+def _spots(value: Any) -> list[tuple[Any, Any]]:
+    children: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        children = list(value.items())
+    elif isinstance(value, list):
+        children = list(enumerate(value))
+    return [(value, key) for key, _ in children] + [spot for _, child in children for spot in _spots(child)]
+
+
+def thinned(random: Random, value: Object, depth: int = 0) -> Object:
+    """A random part of an object, with nulls here and there."""
+    result: Object = {}
+    for key, child in value.items():
+        chance = random.random()
+        if chance < 0.25 and depth:
+            continue
+        if chance < 0.32 and depth:
+            result[key] = None
+        elif isinstance(child, dict):
+            result[key] = thinned(random, child, depth + 1)
+        else:
+            result[key] = child
+    return result
+
+
+def directed(random: Random, value: Any, depth: int = 0) -> Any:
+    """A patch with directives of strategic merge in it."""
+    if isinstance(value, list):
+        return [directed(random, item, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    result = {key: directed(random, child, depth + 1) for key, child in value.items()}
+    if depth and random.random() < 0.06:
+        result["$patch"] = random.choice(("delete", "replace", "merge"))
+    if depth and random.random() < 0.05:
+        result["$retainKeys"] = list(value)
+    for key, child in value.items():
+        if isinstance(child, list) and child and random.random() < 0.25:
+            _direct_list(random, result, key, child)
+    return result
+
+
+# The real server falls over an element order for a list that does not merge by that key.
+_NAMED_LISTS = frozenset({"containers", "initContainers", "env", "volumes"})
+
+
+def _direct_list(random: Random, result: Object, key: str, items: list[Any]) -> None:
+    if key in _NAMED_LISTS and all(isinstance(item, dict) and "name" in item for item in items):
+        order = [{"name": item["name"]} for item in items]
+        random.shuffle(order)
+        result[f"$setElementOrder/{key}"] = order
+        if random.random() < 0.5:
+            result[key] = [*result[key], {"name": random.choice(LETTERS), "$patch": "delete"}]
+    elif all(isinstance(item, str) for item in items):
+        if random.random() < 0.5:
+            result[f"$setElementOrder/{key}"] = items
+        else:
+            # Which of the two comes first when both are there is a matter of luck.
+            result[f"$deleteFromPrimitiveList/{key}"] = result.pop(key)
+
+
+def _pointers(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    pairs: list[tuple[str, Any]] = []
+    if isinstance(value, dict):
+        pairs = [(str(key).replace("~", "~0").replace("/", "~1"), child) for key, child in value.items()]
+    elif isinstance(value, list):
+        pairs = [(str(index), child) for index, child in enumerate(value)]
+    found = [(f"{prefix}/{key}", child) for key, child in pairs if prefix or key not in {"apiVersion", "kind"}]
+    below = [pointer for key, child in pairs for pointer in _pointers(child, f"{prefix}/{key}")]
+    return [(path, child) for path, child in found + below if path != "/metadata/name"] or [("/metadata/labels", {})]
