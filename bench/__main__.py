@@ -13,6 +13,7 @@ BENCHMARKS = {
     "cache": "memory of a watch cache over 10,000 objects",
     "kustomize": "kustomize build, against the real kustomize",
     "sops": "200 encrypted Secrets, against the real sops run once a file",
+    "embedded": "the embedded cluster, against the real API server",
 }
 
 

@@ -3,11 +3,12 @@
     async def test_something(cluster: Cluster) -> None:
         await cluster.client.create(CONFIG_MAPS, {...}, namespace=cluster.namespace)
 
-Such a test runs once on every backend. `pytest --backend real` starts a real control plane and runs it there; one
-marked `real` runs nowhere else. `PENSTOCK_E2E_KUBECONFIG` names a cluster to use instead of starting one.
+Such a test runs on the embedded cluster, and with `pytest --backend real` on a real control plane; one marked `real`
+runs nowhere else. `PENSTOCK_E2E_KUBECONFIG` names a cluster to use instead of starting one.
 
-One control plane serves the whole run, also with several workers (xdist): the process that hands out the work
-owns it, and the workers get its kubeconfig. A test that stops or kills programs starts a control plane of its own.
+Every test has an embedded cluster of its own, in its process. One real control plane serves the whole run, also with
+several workers (xdist): the process that hands out the work owns it, and the workers get its kubeconfig. A test that
+stops or kills programs starts a control plane of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import importlib
 import os
 import re
 import time
-from contextlib import AsyncExitStack, aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
 
     from penstock.kube import Client
 
-BACKENDS = ("real",)
-"""The embedded cluster takes its place here, and in `cluster` below, once it exists."""
+BACKENDS = ("embedded", "real")
 
 GIVEN = "PENSTOCK_E2E_KUBECONFIG"
 KUBECONFIG = pytest.StashKey[Path]()
@@ -117,7 +117,6 @@ class Handover:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("backend") != "real" or config.getoption("collectonly"):
         return
-    importlib.import_module("penstock.embedded")  # and with it penstock.kube: in the event loop it would block
     handed: dict[str, Any] | None = getattr(config, "workerinput", None)
     if handed is not None:
         config.stash[KUBECONFIG] = Path(handed["kubeconfig"])
@@ -129,17 +128,38 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(SharedControlPlane())
 
 
+@pytest.fixture(scope="session")
+def imported() -> None:
+    """What the cluster fixtures need, imported before an event loop runs: in it, reading files counts as blocking."""
+    for name in ("penstock.kube", "penstock.embedded.pods", "penstock.embedded.server.instance"):
+        importlib.import_module(name)
+
+
 @pytest_asyncio.fixture
-async def cluster(request: pytest.FixtureRequest) -> AsyncGenerator[Cluster]:
+async def cluster(request: pytest.FixtureRequest, imported: None) -> AsyncGenerator[Cluster]:
     """A cluster with a namespace of the test's own, whose default service account is there."""
     from penstock.kube import connect, load
+    from penstock.kube.errors import NotFound
     from penstock.kube.resources import NAMESPACES
 
-    kubeconfig = request.config.stash[KUBECONFIG]
-    async with connect(await asyncio.to_thread(load, kubeconfig)) as client:
+    async with _kubeconfig(request) as kubeconfig, connect(await asyncio.to_thread(load, kubeconfig)) as client:
         namespace = await _new_namespace(client, request.node.originalname)
         yield Cluster(request.param, client, kubeconfig, namespace)
-        await client.delete(NAMESPACES, namespace)
+        with suppress(NotFound):  # the test may have deleted it itself
+            await client.delete(NAMESPACES, namespace)
+
+
+@asynccontextmanager
+async def _kubeconfig(request: pytest.FixtureRequest) -> AsyncGenerator[Path]:
+    """The way to the backend that the test is to run on."""
+    if request.param == "real":
+        yield request.config.stash[KUBECONFIG]
+        return
+    from penstock.embedded import cluster
+
+    # Pods are the business of the `kubelets` fixture, on both backends.
+    async with cluster(workloads=False) as running:
+        yield running.kubeconfig
 
 
 @pytest_asyncio.fixture

@@ -1,1 +1,1 @@
-"""The embedded cluster, and what stands in for parts of one."""
+"""The embedded cluster, compared with a real API server wherever one is at hand."""

@@ -24,6 +24,7 @@ VERBS: dict[str, Verb] = {
     "up": Verb("penstock.cli.up", "up", "Keep a cluster in the state of a Git repository: the main job."),
     "build": Verb("penstock.cli.build", "main", "Print the objects of a kustomization, as `kustomize build` does."),
     "secrets": Verb("penstock.cli.secrets", "app", "Decrypt, encrypt, edit, rotate and check SOPS files."),
+    "cluster": Verb("penstock.cli.cluster", "app", "Run a Kubernetes API server here, for rehearsal and tests."),
     "kinds": Verb("penstock.cli.kinds", "kinds", "List the custom resources, and which of them are handled yet."),
     "crds": Verb("penstock.cli.kinds", "crds", "Print the CustomResourceDefinitions, to be applied to a cluster."),
     "version": Verb("penstock.cli.version", "main", "Print the version of penstock and, on request, of the cluster."),
