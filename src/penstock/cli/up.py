@@ -10,6 +10,7 @@ of the other. That part is not built yet. What works today:
 
   penstock build DIR         what `kustomize build` prints, faster
   penstock secrets           SOPS files without the sops program
+  penstock cluster start     a Kubernetes API server in a process, not complete yet
   penstock kinds             the custom resources that Penstock knows
   penstock crds              their definitions: penstock crds | kubectl apply -f -
   penstock version --server  whether a cluster can be reached
