@@ -8,43 +8,23 @@ import pytest
 import pytest_asyncio
 
 from penstock.api import KINDS, crds
-from penstock.kube import Object, Resource, WatchCache
 from penstock.kube.errors import Invalid
-from penstock.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.api.examples import AGAINST_RULES, WRONG, Wrong, examples, names
-from tests.waiting import following
+from tests.definitions import define
 
 if TYPE_CHECKING:
+    from penstock.kube import Object, Resource
     from tests.clusters import Cluster
 
 
 @pytest_asyncio.fixture
 async def defined(cluster: Cluster) -> Cluster:
-    """The cluster with all our CRDs, each of them served; the first test that asks puts them there."""
-    listing = await cluster.client.list(CUSTOM_RESOURCE_DEFINITIONS)
-    served = {definition["metadata"]["name"] for definition in listing.items if _established(definition)}
-    if not {kind.crd_name for kind in KINDS.values()} <= served:
-        await _define(cluster)
+    """The cluster with all our CRDs, each of them served."""
+    await define(cluster.client, *crds())
     return cluster
 
 
-async def _define(cluster: Cluster) -> None:
-    cache: WatchCache[Object] = WatchCache(cluster.client, CUSTOM_RESOURCE_DEFINITIONS)
-    async with following(cache) as until:
-        for definition in crds():
-            await cluster.client.apply(
-                CUSTOM_RESOURCE_DEFINITIONS, definition, manager="tests", force=True, validation="Strict"
-            )
-        await until(lambda: all(_established(cache.get(kind.crd_name)) for kind in KINDS.values()))
-
-
-def _established(definition: Object | None) -> bool:
-    conditions = ((definition or {}).get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
-
-
 async def _resource(cluster: Cluster, obj: Object) -> Resource:
-    cluster.client.discovery.invalidate()
     return await cluster.client.discovery.resource(obj["apiVersion"], obj["kind"])
 
 

@@ -108,6 +108,18 @@ class TestWhatIsNotServed:
         discovery.invalidate()
         assert await discovery.resource("example.com/v1", "Widget") == WIDGETS
 
+    async def test_it_can_be_waited_for(self, server: Server) -> None:
+        discovery = Discovery(server)
+        server.resources.remove(WIDGETS)
+        asyncio.get_running_loop().call_later(3, server.resources.append, WIDGETS)
+        await discovery.until_served([("example.com/v1", "Widget"), ("v1", "ConfigMap")])
+        assert await discovery.resource("example.com/v1", "Widget") == WIDGETS
+
+    async def test_the_waiting_ends(self, server: Server) -> None:
+        with pytest.raises(DiscoveryUnknown, match=r"does not serve Thing of other\.com/v1 after 5 s"):
+            await Discovery(server).until_served([("other.com/v1", "Thing"), ("v1", "ConfigMap")], within=5)
+        assert server.readings <= 10
+
     async def test_a_change_is_not_forgotten_when_the_reading_fails(self, server: Server) -> None:
         discovery = Discovery(server)
         server.resources.remove(WIDGETS)

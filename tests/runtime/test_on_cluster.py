@@ -10,7 +10,6 @@ import pytest
 from penstock.api import crd
 from penstock.kube import WatchCache
 from penstock.kube.errors import NotFound
-from penstock.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, Object
 from penstock.runtime import finalizers
 from penstock.runtime.controller import Controller, Done, Result
 from penstock.runtime.fence import Fence, OwnershipLost
@@ -18,34 +17,20 @@ from penstock.runtime.manager import Manager
 from penstock.runtime.ownwrites import OwnWrites
 from penstock.runtime.status import StatusWriter
 from penstock.runtime.triggers import REQUESTED_AT, spec_changed, urgency
+from tests.definitions import define
 from tests.runtime.apiserver import KUSTOMIZATIONS
 from tests.runtime.fakes import KIND
 from tests.waiting import following
 
 if TYPE_CHECKING:
     from penstock.kube import Client
+    from penstock.kube.resources import Object
     from penstock.runtime.metrics import Metrics
     from penstock.runtime.run import Run
     from tests.clusters import Cluster
 
 MANAGER = "gotk-kustomize-controller"
 FINALIZER = "finalizers.fluxcd.io"
-
-
-async def define(client: Client) -> None:
-    """The Kustomization CRD, served."""
-    definition = crd("Kustomization")
-    await client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition, manager="tests", force=True)
-    cache: WatchCache[Object] = WatchCache(
-        client, CUSTOM_RESOURCE_DEFINITIONS, fields=f"metadata.name={definition['metadata']['name']}"
-    )
-    async with following(cache) as until:
-        await until(lambda: any(_established(obj) for obj in cache.values()))
-
-
-def _established(obj: Object) -> bool:
-    conditions = (obj.get("status") or {}).get("conditions") or []
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
 def kustomization() -> Object:
@@ -98,7 +83,7 @@ class Reconciler:
 
 async def test_a_controller_from_the_first_change_to_the_last(cluster: Cluster, metrics: Metrics) -> None:
     client, namespace = cluster.client, cluster.namespace
-    await define(client)
+    await define(client, crd("Kustomization"))
     cache: WatchCache[Object] = WatchCache(client, KUSTOMIZATIONS, namespace=namespace)
     reconciler = Reconciler(client, cache)
     manager = Manager(metrics=metrics)
@@ -135,7 +120,7 @@ async def test_a_controller_from_the_first_change_to_the_last(cluster: Cluster, 
 
 async def test_status_and_its_rivals(cluster: Cluster) -> None:
     client, namespace = cluster.client, cluster.namespace
-    await define(client)
+    await define(client, crd("Kustomization"))
     created = await client.create(KUSTOMIZATIONS, kustomization(), namespace=namespace)
     fence = Fence()
     status = StatusWriter(client, KUSTOMIZATIONS, created, manager=MANAGER, fence=fence)
@@ -157,7 +142,7 @@ async def test_status_and_its_rivals(cluster: Cluster) -> None:
 
 async def test_a_finalizer_is_not_added_to_what_is_being_deleted(cluster: Cluster) -> None:
     client, namespace = cluster.client, cluster.namespace
-    await define(client)
+    await define(client, crd("Kustomization"))
     held = {**kustomization(), "metadata": {"name": "apps", "finalizers": ["test.penstock.dev/hold"]}}
     created = await client.create(KUSTOMIZATIONS, held, namespace=namespace)
     await client.delete(KUSTOMIZATIONS, "apps", namespace)

@@ -26,6 +26,9 @@ AGGREGATED = (
 REST = 2.0
 """Seconds between two refreshes that only a missing kind asked for; a changed CRD does not wait."""
 
+FIRST_LOOK, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two readings while waiting for a new kind: doubled from the first to the longest."""
+
 GRACE = 10.0
 """Seconds for which something that left discovery is unknown. A restarting server leaves groups out."""
 
@@ -120,6 +123,19 @@ class Discovery:
     def invalidate(self) -> None:
         """Something changed (a CRD, most likely): the next look-up that finds nothing reads again at once."""
         self._stale = True
+
+    async def until_served(self, kinds: Iterable[Kind], *, within: float = 30.0) -> None:
+        """Wait until discovery tells of all these kinds, as it does some moments after their CRD is Established."""
+        missing = set(kinds)
+        pause = FIRST_LOOK
+        try:
+            async with asyncio.timeout(within):
+                while missing := missing - set((await self.refresh()).kinds):
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, LONGEST_PAUSE)
+        except TimeoutError as error:
+            names = ", ".join(sorted(f"{kind} of {api_version}" for api_version, kind in missing))
+            raise DiscoveryUnknown(f"the cluster does not serve {names} after {within:g} s of waiting") from error
 
     async def refresh(self) -> _Snapshot:
         """Read discovery now; callers that come meanwhile share the answer."""
