@@ -93,7 +93,7 @@ class Home:
         raise NotRunning(f"no cluster runs at {self.folder}; start one with 'penstock cluster start'")
 
     def tell(self, server: str, data_dir: Path | None) -> None:
-        from penstock.embedded.server.instance import write_private
+        from penstock.embedded.server.keys import write_private
 
         told = {
             "server": server,

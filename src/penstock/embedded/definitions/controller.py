@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-
-import structlog
 
 from penstock.embedded.definitions.names import clashes, settled, with_condition
 from penstock.embedded.definitions.served import served
@@ -24,7 +23,7 @@ COLLECTION = f"{GROUP}/{PLURAL}"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 MANAGER = "kube-apiserver"
 
-log = structlog.get_logger()
+log = logging.getLogger("penstock.embedded")
 
 
 class Definitions:
@@ -117,7 +116,7 @@ class Definitions:
             )
         except StatusError as error:
             if error.code not in (404, 409):  # another write came first, and its event follows
-                log.warning("cannot write the status", definition=definition["metadata"]["name"], error=str(error))
+                log.warning("cannot write the status of definition %s: %s", definition["metadata"]["name"], error)
 
     async def _clean_up(self, name: str) -> None:
         """Delete all objects, wait until they are gone, and let the definition go."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
-
-import structlog
 
 from penstock.embedded.lifecycle.selection import selects
 from penstock.embedded.status import StatusError
@@ -22,7 +21,7 @@ MANAGER = "clusterrole-aggregation-controller"
 _DEEPEST = 10
 """How many aggregated roles may stand on each other's shoulders."""
 
-log = structlog.get_logger()
+log = logging.getLogger("penstock.embedded")
 
 
 class Aggregator:
@@ -75,7 +74,7 @@ class Aggregator:
                 await self._api.apply(resource, applied, manager=MANAGER)
                 changed = True
             except StatusError as error:
-                log.warning("cannot aggregate", role=role["metadata"]["name"], error=error.message)
+                log.warning("cannot aggregate role %s: %s", role["metadata"]["name"], error.message)
         return changed
 
 

@@ -9,9 +9,8 @@ and owners that orphan are taken out of their dependents first.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import structlog
 
 from penstock.embedded.lifecycle.deletion import FOREGROUND, ORPHAN
 from penstock.embedded.server.ports import DeleteOptions
@@ -27,7 +26,7 @@ _TRIES = 5
 
 OwnerState = Literal["alive", "gone", "leaving", "unknown"]
 
-log = structlog.get_logger()
+log = logging.getLogger("penstock.embedded")
 
 
 class Place(NamedTuple):
@@ -122,7 +121,7 @@ class Collector:
                 await self._leaving(place, obj)
             await self._judge(place)
         except StatusError as error:
-            log.warning("garbage collection failed", object=str(place), error=error.message)
+            log.warning("cannot collect %s: %s", place, error.message)
 
     async def _leaving(self, place: Place, obj: Object) -> None:
         finalizers = obj["metadata"].get("finalizers") or ()

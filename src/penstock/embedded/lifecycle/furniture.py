@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
-
-import structlog
 
 from penstock.embedded.status import StatusError
 
@@ -21,7 +20,7 @@ _DESCRIPTION = (
     "clusters."
 )
 
-log = structlog.get_logger()
+log = logging.getLogger("penstock.embedded")
 
 
 class Furnisher:
@@ -73,7 +72,7 @@ class Furnisher:
                 await self._api.update(resource, {**found, "data": wanted["data"]}, manager=MANAGER)
         except StatusError as error:
             if error.code not in (403, 404, 409):  # the namespace goes, or somebody was quicker
-                log.warning("cannot furnish", namespace=metadata["namespace"], error=str(error))
+                log.warning("cannot furnish namespace %s: %s", metadata["namespace"], error)
 
     def _is_active(self, name: str) -> bool:
         resource = self._api.catalog.find("", "v1", "namespaces")

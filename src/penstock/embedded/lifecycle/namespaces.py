@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-
-import structlog
 
 from penstock.embedded.server.ports import DeleteOptions
 from penstock.embedded.status import StatusError
@@ -23,7 +22,7 @@ MANAGER = "kube-controller-manager"
 KUBERNETES = "kubernetes"
 _TRIES = 10
 
-log = structlog.get_logger()
+log = logging.getLogger("penstock.embedded")
 
 
 class NamespaceTerminator:
@@ -82,7 +81,7 @@ class NamespaceTerminator:
         try:
             await self._empty(name)
         except StatusError as error:
-            log.warning("cannot end the namespace", namespace=name, error=error.message)
+            log.warning("cannot end namespace %s: %s", name, error.message)
 
     async def _empty(self, name: str) -> None:
         for resource, objects in self._content(name):
@@ -115,7 +114,7 @@ class NamespaceTerminator:
             await self._api.delete(resource, metadata["name"], metadata["namespace"], options)
         except StatusError as error:
             if error.code not in (404, 409):
-                log.warning("cannot delete", object=f"{resource.plural} {metadata['name']}", error=str(error))
+                log.warning("cannot delete %s %s: %s", resource.plural, metadata["name"], error)
 
     async def _tell(self, name: str, left: dict[str, list[Object]]) -> None:
         """Write into the status why the namespace is still there."""
@@ -183,7 +182,7 @@ class NamespaceTerminator:
         try:
             await self._api.merge(resource, name, "", patch, subresource="status", manager=MANAGER)
         except StatusError as error:
-            log.warning("cannot write the status", namespace=name, error=str(error))
+            log.warning("cannot write the status of namespace %s: %s", name, error)
 
     async def _release(self, name: str) -> None:
         resource = self._namespaces()

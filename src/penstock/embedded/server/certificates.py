@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
@@ -12,21 +11,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from penstock.embedded.server.keys import Keys
+
 _DAYS = 3650
 _NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 _ADDRESSES = ("127.0.0.1", "::1")
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """PEM blocks; all but the certificates are secret."""
-
-    authority: bytes
-    certificate: bytes
-    key: bytes = field(repr=False)
-    signing_key: bytes = field(repr=False)
-    token: str = field(repr=False)
-    """The bearer token of the admin."""
 
 
 def issue() -> Keys:

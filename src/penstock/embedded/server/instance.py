@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import importlib
-import os
 import socket
 import tempfile
 import time
@@ -14,13 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from penstock.embedded.kinds.decode import decode
 from penstock.embedded.schema import builtin_resources, builtin_schema
 from penstock.embedded.server.api import Engine
 from penstock.embedded.server.app import App
-from penstock.embedded.server.certificates import Keys, issue
+from penstock.embedded.server.keys import Keys, keys_of, write_kubeconfig
 from penstock.embedded.server.listen import listening
 from penstock.embedded.server.ports import Context, Plugin
 from penstock.embedded.storage import Retention, Storage
@@ -140,7 +136,7 @@ def _prepare(chosen: Path | None, port: int) -> Prepared:
     temporary = tempfile.TemporaryDirectory(prefix="penstock-cluster-") if chosen is None else None
     home = chosen if chosen is not None else Path(temporary.name if temporary else "")
     try:
-        made = Prepared(listener, home, _keys(home), temporary)
+        made = Prepared(listener, home, keys_of(home), temporary)
         write_kubeconfig(home / KUBECONFIG, f"https://{made.address}", made.keys)
     except BaseException:
         listener.close()
@@ -185,51 +181,3 @@ def _bind(port: int) -> socket.socket:
         ) from error
     listener.setblocking(False)
     return listener
-
-
-def _keys(home: Path) -> Keys:
-    """The keys of the data directory; made when there are none."""
-    path = home / "keys.json"
-    if path.exists():
-        told = orjson.loads(path.read_bytes())
-        return Keys(**{name: value if name == "token" else value.encode() for name, value in told.items()})
-    keys = issue()
-    parts = {name: getattr(keys, name) for name in Keys.__slots__}
-    text = {name: value if isinstance(value, str) else value.decode() for name, value in parts.items()}
-    write_private(path, orjson.dumps(text))
-    return keys
-
-
-def write_kubeconfig(path: Path, server: str, keys: Keys) -> None:
-    """Write a kubeconfig for the admin; as JSON, which is YAML."""
-    name = "penstock"
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {
-                "name": name,
-                "cluster": {
-                    "server": server,
-                    "certificate-authority-data": base64.b64encode(keys.authority).decode(),
-                },
-            }
-        ],
-        "users": [{"name": name, "user": {"token": keys.token}}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "current-context": name,
-    }
-    write_private(path, orjson.dumps(config, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Replace a file by one that only this user can read; nobody ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

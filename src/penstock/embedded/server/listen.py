@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from penstock.embedded.server.app import App
-    from penstock.embedded.server.certificates import Keys
+    from penstock.embedded.server.keys import Keys
 
 _SILENT = logging.getLogger("penstock.embedded.http")
 """Takes what uvicorn says about bad requests: they are no news, and their senders get an answer."""

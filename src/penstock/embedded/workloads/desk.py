@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
-import structlog
 
 from penstock.embedded.server.ports import DeleteOptions
 from penstock.embedded.status import StatusError
@@ -25,7 +25,7 @@ RETRY = 5.0
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _HASH_LENGTH = 10
 
-log = structlog.get_logger()
+log = logging.getLogger("penstock.embedded")
 
 
 class Desk:
@@ -68,7 +68,7 @@ class Desk:
         except StatusError as error:
             if error.code == 409:
                 return ""
-            log.warning("cannot create a pod", owner=owner["metadata"]["name"], error=error.message)
+            log.warning("cannot create a pod of %s: %s", owner["metadata"]["name"], error.message)
             return error.message
         return ""
 

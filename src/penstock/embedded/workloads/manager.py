@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Protocol
-
-import structlog
 
 from penstock.embedded.status import StatusError
 from penstock.embedded.workloads.daemonsets import DaemonSets
@@ -37,7 +36,7 @@ COLLECTIONS = {
 }
 _OWNED = ("Pod", "ReplicaSet")
 
-log = structlog.get_logger()
+log = logging.getLogger("penstock.embedded")
 
 
 class Controller(Protocol):
@@ -126,7 +125,7 @@ class Workloads:
         try:
             again = await self._controllers[kind].reconcile(obj)
         except StatusError as error:
-            log.warning("workload simulation failed", kind=kind, name=name, namespace=namespace, error=error.message)
+            log.warning("cannot play %s %s of namespace %s: %s", kind, name, namespace, error.message)
             again = RETRY
         self._cancel(key)
         if again is not None:
