@@ -15,35 +15,34 @@ from penstock.embedded.kinds.names import dns_label, dns_subdomain
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DATE_TIME = re.compile(
-    r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:?\d{2})?",
-)
-_GO_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_LONG_DURATION = re.compile(
+# Compiled when first asked for, and kept by `re`: few clusters ever see one of these formats.
+_DATE_TIME = r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:?\d{2})?"
+_GO_DURATION = r"[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)"
+_LONG_DURATION = (
     r"\d+\s*(?:ns|nano|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?"
     r"|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)"
 )
-_EMAIL = re.compile(r"[^@\s<>()\[\],;:]+@[^@\s<>()\[\],;:]+")
-_HOSTNAME = re.compile(r"(?=.{1,255}$)[a-zA-Z0-9](?:[-a-zA-Z0-9_]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9-_]{1,63})*\.?")
-_MAC = re.compile(r"(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2,3}[0-9A-Fa-f]{4}")
+_EMAIL = r"[^@\s<>()\[\],;:]+@[^@\s<>()\[\],;:]+"
+_HOSTNAME = r"(?=.{1,255}$)[a-zA-Z0-9](?:[-a-zA-Z0-9_]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9-_]{1,63})*\.?"
+_MAC = r"(?:[0-9A-Fa-f]{2}[:-]){5,7}[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{4}\.){2,3}[0-9A-Fa-f]{4}"
 _UUID = r"[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?%s[0-9a-fA-F]{3}-?%s[0-9a-fA-F]{3}-?[0-9a-fA-F]{12}"
-_HEX_COLOR = re.compile(r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
-_RGB_COLOR = re.compile(r"rgb\(\s*(?:\d{1,3}%?\s*,\s*){2}\d{1,3}%?\s*\)")
-_BSON = re.compile("[0-9a-fA-F]{24}")
-_CARD = re.compile(r"\d{12,19}")
-_SSN = re.compile(r"\d{3}[- ]?\d{2}[- ]?\d{4}")
+_HEX_COLOR = r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"
+_RGB_COLOR = r"rgb\(\s*(?:\d{1,3}%?\s*,\s*){2}\d{1,3}%?\s*\)"
+_BSON = "[0-9a-fA-F]{24}"
+_CARD = r"\d{12,19}"
+_SSN = r"\d{3}[- ]?\d{2}[- ]?\d{4}"
 
 
-def _fits(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda text: pattern.fullmatch(text) is not None
+def _fits(pattern: str) -> Callable[[str], bool]:
+    return lambda text: re.fullmatch(pattern, text) is not None
 
 
 def _uuid(version: str = "[0-9a-fA-F]", variant: str = "[0-9a-fA-F]") -> Callable[[str], bool]:
-    return _fits(re.compile(_UUID % (version, variant)))
+    return _fits(_UUID % (version, variant))
 
 
 def _date_time(text: str) -> bool:
-    if not _DATE_TIME.fullmatch(text):
+    if not re.fullmatch(_DATE_TIME, text):
         return False
     try:
         datetime.fromisoformat(text[:19].upper())
@@ -61,7 +60,9 @@ def _date(text: str) -> bool:
 
 
 def _duration(text: str) -> bool:
-    return _GO_DURATION.fullmatch(text) is not None or _LONG_DURATION.fullmatch(text.lower()) is not None
+    return any(
+        re.fullmatch(pattern, value) for pattern, value in ((_GO_DURATION, text), (_LONG_DURATION, text.lower()))
+    )
 
 
 def _byte(text: str) -> bool:

@@ -106,10 +106,12 @@ class Log:
     def _load(self) -> tuple[int, list[Record]]:
         database = sqlite3.connect(self._folder / "objects.sqlite", isolation_level=None, check_same_thread=False)
         self._database = database
-        database.execute("PRAGMA journal_mode = WAL")
         # NORMAL survives kill -9: what was committed is with the operating system. FULL survives a power cut too.
-        database.execute(f"PRAGMA synchronous = {'FULL' if self._fsync else 'NORMAL'}")
+        # An empty database is nothing to wait for the disk for.
+        database.execute(f"PRAGMA synchronous = {'FULL' if self._fsync else 'OFF'}")
+        database.execute("PRAGMA journal_mode = WAL")
         database.executescript(_SCHEMA)
+        database.execute(f"PRAGMA synchronous = {'FULL' if self._fsync else 'NORMAL'}")
         state: dict[str, int] = dict(database.execute("SELECT name, value FROM state"))
         if state.setdefault("format", FORMAT) != FORMAT:
             raise StorageError(
