@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 
+from penstock.embedded import cluster
 from penstock.embedded.status import StatusError
 from tests.embedded.definitions.defining import ANYTHING, conditions, define, definition, spec_of
 from tests.embedded.lifecycle.running import CONTROLLERS, create, get, resource, running, until
@@ -290,3 +291,10 @@ async def test_a_put_needs_a_version(engine: Engine) -> None:
 
     with pytest.raises(StatusError, match="must be specified for an update"):
         await engine.update(resource(engine, "Wid"), made)
+
+
+async def test_definitions_are_served_without_any_controllers() -> None:
+    """As on a real cluster: it is the API server that establishes them, not the controller-manager."""
+    async with cluster(controllers=False) as bare:
+        await define(bare.engine, definition())
+        assert await create(bare.engine, "Wid", "first", spec={"a": 1})

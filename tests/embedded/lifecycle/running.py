@@ -58,7 +58,7 @@ async def running(
     for startup in engine.plugins.startup:
         await startup(engine)
     async with asyncio.TaskGroup() as group:
-        chosen = engine.plugins.background if background else []
+        chosen = [*engine.plugins.background, *engine.plugins.controllers] if background else []
         tasks = [group.create_task(task(engine)) for task in chosen]
         yield engine
         for task in tasks:

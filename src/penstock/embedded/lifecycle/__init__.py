@@ -36,7 +36,7 @@ def install(plugins: Plugins, context: Context) -> None:
     plugins.admission.append(NamespaceLifecycle(api))
     collector, terminator = Collector(api), NamespaceTerminator(api, context.now)
     plugins.observers += [collector, terminator]
-    plugins.background += [
+    plugins.controllers += [
         collector.run,
         terminator.run,
         Furnisher(api, context.authority).run,

@@ -89,7 +89,8 @@ async def cluster(
 
     Keys and kubeconfig lie in `home`: by default the data directory, or a temporary one.
     Without `workloads`, Deployments and the like stay as they were written. Without `controllers`, nothing acts on
-    its own at all, as with an API server whose controller-manager is down. `fsync` makes it survive a power cut.
+    its own but the API server itself, as when the controller-manager is down: custom resources are still served.
+    `fsync` makes it survive a power cut.
     """
     async with AsyncExitStack() as opened:
         made = await asyncio.to_thread(_prepare, home or data_dir, port)
@@ -98,15 +99,17 @@ async def cluster(
         opened.push_async_callback(store.close)
         await store.open()
         engine = Engine(store, address=made.address, clock=clock)
-        await asyncio.to_thread(_install, engine, made.keys, workloads=workloads, controllers=controllers)
-        for startup in engine.plugins.startup:
+        await asyncio.to_thread(_install, engine, made.keys, workloads=workloads and controllers)
+        plugins = engine.plugins
+        for startup in plugins.startup:
             await startup(engine)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(background(engine)) for background in engine.plugins.background]
-            async with listening(App(engine), made.listener, made.keys):
-                yield Cluster(
-                    f"https://{made.address}", made.home / KUBECONFIG, made.keys.authority, made.keys.token, engine
-                )
+        async with asyncio.TaskGroup() as group, listening(App(engine), made.listener, made.keys):
+            # The door opens first: what runs beside the requests can wait for its turn.
+            running = [*plugins.background, *(plugins.controllers if controllers else ())]
+            tasks = [group.create_task(run(engine)) for run in running]
+            yield Cluster(
+                f"https://{made.address}", made.home / KUBECONFIG, made.keys.authority, made.keys.token, engine
+            )
             for task in tasks:
                 task.cancel()
 
@@ -151,7 +154,7 @@ def _read_tables() -> None:
     decode({"apiVersion": "v1", "kind": "ConfigMap"})
 
 
-def _install(engine: Engine, keys: Keys, *, workloads: bool, controllers: bool) -> None:
+def _install(engine: Engine, keys: Keys, *, workloads: bool) -> None:
     context = Context(
         api=engine,
         admin_token=keys.token,
@@ -161,12 +164,10 @@ def _install(engine: Engine, keys: Keys, *, workloads: bool, controllers: bool) 
         now=engine.clock,
     )
     for name in NEIGHBOURS:
-        if name == "workloads" and not (workloads and controllers):
+        if name == "workloads" and not workloads:
             continue
         install: Plugin = importlib.import_module(f"penstock.embedded.{name}").install
         install(engine.plugins, context)
-    if not controllers:
-        engine.plugins.background.clear()
 
 
 def _bind(port: int) -> socket.socket:

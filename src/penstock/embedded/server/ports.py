@@ -356,7 +356,9 @@ class Plugins:
     startup: list[Background] = field(default_factory=list[Background])
     """Awaited one after the other before the first request is answered: bootstrap objects and the like."""
     background: list[Background] = field(default_factory=list[Background])
-    """Run as long as the server does; begin when startup is done. One that ends is not started again."""
+    """The server's own tasks: run as long as it does, from the end of startup. One that ends is not started again."""
+    controllers: list[Background] = field(default_factory=list[Background])
+    """The same for what a controller-manager does on a real cluster; a cluster can do without."""
 
 
 class Plugin(Protocol):

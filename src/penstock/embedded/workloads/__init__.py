@@ -22,4 +22,4 @@ def install(plugins: Plugins, context: Context) -> None:
     workloads = Workloads(context.api, context.now)
     workloads.load()
     plugins.observers.append(workloads)
-    plugins.background.append(workloads.run)
+    plugins.controllers.append(workloads.run)
