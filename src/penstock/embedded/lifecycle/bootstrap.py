@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import orjson
 
 if TYPE_CHECKING:
-    from penstock.embedded.server.ports import Api
+    from collections.abc import Iterator
+
+    from penstock.embedded.server.ports import Api, ServedResource
     from penstock.kube.resources import Object
 
 FILE = "bootstrap.json"
@@ -30,12 +32,13 @@ async def bootstrap(api: Api, now: str) -> None:
     The real server adds missing rules and subjects to its own roles at every start. Here a role is only made anew
     when it is gone.
     """
-    objects = await asyncio.to_thread(bootstrap_objects, now)
-    async with asyncio.TaskGroup() as group:
-        for obj in objects:
-            prefix, _, version = obj["apiVersion"].rpartition("/")
-            resource = api.catalog.find_kind(prefix, obj["kind"], version)
-            metadata = obj["metadata"]
-            if resource is None or api.get(resource, metadata["name"], metadata.get("namespace", "")) is not None:
-                continue
-            group.create_task(api.store(resource, obj))
+    await api.store_all(_missing(api, await asyncio.to_thread(bootstrap_objects, now)))
+
+
+def _missing(api: Api, objects: list[Object]) -> Iterator[tuple[ServedResource, Object]]:
+    for obj in objects:
+        prefix, _, version = obj["apiVersion"].rpartition("/")
+        resource = api.catalog.find_kind(prefix, obj["kind"], version)
+        metadata = obj["metadata"]
+        if resource is not None and api.get(resource, metadata["name"], metadata.get("namespace", "")) is None:
+            yield resource, obj

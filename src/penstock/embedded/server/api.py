@@ -17,7 +17,7 @@ from penstock.embedded.status import modified, not_found
 from penstock.embedded.storage import Change, Stale
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
     from penstock.embedded.server.ports import ServedResource, User
     from penstock.embedded.storage import Storage
@@ -154,6 +154,16 @@ class Engine:
         await self.storage.settle()
 
     async def store(self, resource: ServedResource, obj: Object) -> Object:
+        stored = self._store(resource, obj)
+        await self.storage.settle()
+        return stored
+
+    async def store_all(self, objs: Iterable[tuple[ServedResource, Object]]) -> None:
+        for resource, obj in objs:
+            self._store(resource, obj)
+        await self.storage.settle()
+
+    def _store(self, resource: ServedResource, obj: Object) -> Object:
         obj = _typed(resource, obj)
         metadata = obj["metadata"]
         namespace = metadata.get("namespace") or "" if resource.namespaced else ""
@@ -170,7 +180,6 @@ class Engine:
             raise modified(resource.plural, metadata["name"], group=resource.group) from None
         for observer in self.plugins.observers:
             observer.changed(change)
-        await self.storage.settle(change.revision)
         return obj
 
     async def remove(self, resource: ServedResource, name: str, namespace: str = "", uid: str = "") -> None:

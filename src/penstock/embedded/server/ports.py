@@ -9,7 +9,7 @@ between, so what they read from the store is what the write will meet. They must
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -331,6 +331,10 @@ class Api(Protocol):
 
         metadata.resourceVersion, when there, must match; uid and creationTimestamp are filled in when missing.
         """
+        ...
+
+    async def store_all(self, objs: Iterable[tuple[ServedResource, Object]]) -> None:
+        """The same for many objects, in their order, with one wait for all."""
         ...
 
     async def remove(self, resource: ServedResource, name: str, namespace: str = "", uid: str = "") -> None:
