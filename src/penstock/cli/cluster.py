@@ -35,6 +35,10 @@ DataDirOption = Annotated[
     typer.Option("--data-dir", help="Where the cluster keeps its objects; without it, in memory.", file_okay=False),
 ]
 PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port on 127.0.0.1; 0 takes a free one.")]
+WorkloadsOption = Annotated[
+    bool,
+    typer.Option("--workloads/--no-workloads", help="Whether Deployments, Jobs and the like get pods that run."),
+]
 DetachOption = Annotated[bool, typer.Option("--detach", "-d", help="Run in the background.")]
 OutputOption = Annotated[Output | None, typer.Option("-o", "--output", help="json or yaml.")]
 
@@ -106,16 +110,21 @@ class Home:
 
 
 @app.command()
-def start(data_dir: DataDirOption = None, port: PortOption = 0, detach: DetachOption = False) -> int:
+def start(
+    data_dir: DataDirOption = None,
+    port: PortOption = 0,
+    workloads: WorkloadsOption = True,
+    detach: DetachOption = False,
+) -> int:
     """Start a cluster; it runs until Ctrl-C, or in the background with --detach.
 
     It is for rehearsal, tests and first steps, and listens on this machine only. Not for production.
     """
     home = Home.of(data_dir)
     if detach:
-        return _detach(home, data_dir, port)
+        return _detach(home, data_dir, port, workloads=workloads)
     with home.held():
-        asyncio.run(_run(home, data_dir, port))
+        asyncio.run(_run(home, data_dir, port, workloads=workloads))
     return 0
 
 
@@ -160,14 +169,14 @@ def kubeconfig(data_dir: DataDirOption = None) -> int:
     return 0
 
 
-async def _run(home: Home, data_dir: Path | None, port: int) -> None:
+async def _run(home: Home, data_dir: Path | None, port: int, *, workloads: bool) -> None:
     from penstock.embedded.server.instance import cluster
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with cluster(data_dir=data_dir, home=home.folder, port=port) as running:
+    async with cluster(data_dir=data_dir, home=home.folder, port=port, workloads=workloads) as running:
         home.tell(running.server, data_dir)
         say(f"the cluster runs at {running.server}; stop it with Ctrl-C or 'penstock cluster stop'")
         print(f"export KUBECONFIG={running.kubeconfig}", flush=True)
@@ -183,10 +192,12 @@ def _say_ready() -> None:
         os.close(int(told))
 
 
-def _detach(home: Home, data_dir: Path | None, port: int) -> int:
+def _detach(home: Home, data_dir: Path | None, port: int, *, workloads: bool) -> int:
     with home.held():
         pass  # say so here if one runs already, and not in a log
     command = [sys.executable, "-m", "penstock.cli.cluster", "start", f"--port={port}"]
+    if not workloads:
+        command.append("--no-workloads")
     if data_dir is not None:
         command.append(f"--data-dir={data_dir.absolute()}")
     reading, writing = os.pipe()

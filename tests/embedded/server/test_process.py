@@ -51,7 +51,9 @@ async def settings(told: dict[str, Any]) -> Settings:
 
 
 async def test_a_detached_cluster_runs_until_it_is_stopped(tmp_path: Path) -> None:
-    told = await started(tmp_path)
+    told = await started(tmp_path, "--no-workloads")
+    runs = await asyncio.to_thread(Path(f"/proc/{told['pid']}/cmdline").read_bytes)
+    assert b"--no-workloads" in runs.split(b"\0")
     mode = stat.S_IMODE(os.stat(told["kubeconfig"]).st_mode)  # noqa: PTH116
     assert (mode, told["dataDir"]) == (0o600, None)
     async with connect(await settings(told)) as client:
