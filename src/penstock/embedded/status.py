@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
 
+MOST_CAUSES = 1000
+
+
 class Problem(Protocol):
     """One field that breaks a rule, as `penstock.embedded.kinds.FieldProblem` has it."""
 
@@ -179,8 +182,11 @@ def unsupported_media_type(types: Sequence[str]) -> StatusError:
 
 
 def invalid(kind: str, name: str, problems: Sequence[Problem], *, group: str = "") -> StatusError:
-    """422 with one cause for each problem; `kind` is the Kind, not the plural, as the real server has it."""
-    causes = tuple(StatusCause(problem.reason, problem.message, problem.field) for problem in problems)
+    """422 with one cause for each problem; `kind` is the Kind, not the plural, as the real server has it.
+
+    Of very many only the first are told: the real server would answer a hostile body with fifty times its size.
+    """
+    causes = tuple(StatusCause(problem.reason, problem.message, problem.field) for problem in problems[:MOST_CAUSES])
     told = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     text = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     message = f'{qualified(kind, group)} "{name}" is invalid: {text}'

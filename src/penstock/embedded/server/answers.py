@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import os
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 GZIP_FROM = 128 * 1024
 _IN_THREAD = 512 * 1024
+_WARNINGS_LIMIT = 4096
+_WARNING_LIMIT = 256
+"""Characters of all warnings of an answer, and of each once they are cut."""
 TEXT = "text/plain; charset=utf-8"
 _PRETTY_AGENTS = ("curl/", "Wget/", "Mozilla/")
 
@@ -38,7 +42,7 @@ class Answer:
     """What an object answer is turned into: JSON as it is, or YAML."""
 
     def warn(self, warnings: list[str]) -> Answer:
-        self.headers += [(b"warning", warning_header(text)) for text in warnings]
+        self.headers += [(b"warning", warning_header(text)) for text in shortened(warnings)]
         return self
 
 
@@ -60,6 +64,18 @@ def error_answer(error: StatusError) -> Answer:
     if error.retry_after:
         answer.headers.append((b"retry-after", str(error.retry_after).encode()))
     return answer
+
+
+def shortened(warnings: list[str]) -> list[str]:
+    """The warnings that go into an answer: each once, and when all are too long each cut and the last left out."""
+    told = [text for text in dict.fromkeys(warnings) if text]
+    fitting = next((n for n, end in enumerate(accumulate(map(len, told))) if end > _WARNINGS_LIMIT), None)
+    if fitting is None:
+        return told
+    cut = [text[:_WARNING_LIMIT] for text in told]
+    lengths = list(accumulate(map(len, cut)))
+    # As on the real server: those that were told before it was too much stay, cut; others follow while there is room.
+    return [text for n, text in enumerate(cut) if n <= fitting or lengths[n - 1] < _WARNINGS_LIMIT]
 
 
 def warning_header(text: str) -> bytes:

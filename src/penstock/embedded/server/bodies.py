@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import orjson
 
@@ -13,19 +13,33 @@ from penstock.embedded.server.negotiation import YAML
 from penstock.embedded.status import StatusError, bad_request
 
 if TYPE_CHECKING:
-    import yaml
+    from collections.abc import Callable
 
     from penstock.embedded.server.ports import ServedResource
     from penstock.kube.resources import Object
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 LIMIT = 3 * 1024 * 1024
+LONG = 64 * 1024
+"""Bodies of more bytes are read in a thread."""
 DEPTH_LIMIT = 250
-WEIGHT_LIMIT = 500_000
+VALUES_LIMIT = 200_000
+"""How many values one body may hold. No object needs that many, and each costs the event loop some microseconds."""
+_TOO_MANY = f"more than {VALUES_LIMIT} values"
 _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 
 
 class Unreadable(Exception):
     """The bytes are not what their type promises; the sentence is the parser's."""
+
+
+async def aside(body: bytes, read: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """What `read` makes of a body; of a long one in a thread, so that others need not wait for it."""
+    if len(body) <= LONG:
+        return read(*arguments, **named)
+    return await asyncio.to_thread(read, *arguments, **named)
 
 
 def parse(body: bytes, media_type: str) -> Any:
@@ -85,7 +99,7 @@ def json_type(value: Any) -> str:
 
 def _json(body: bytes) -> Any:
     try:
-        return orjson.loads(body)
+        return _counted(body, orjson.loads(body))
     except orjson.JSONDecodeError:
         raise Unreadable(go_json_error(body)) from None
 
@@ -147,55 +161,63 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?')
 
 
 def _yaml(body: bytes) -> Any:
-    import yaml  # YAML is rare here, and its parser is slow to import
-
-    stripped = body.lstrip()
-    if stripped[:1] in (b"{", b"["):
+    if body.lstrip()[:1] in (b"{", b"["):
         try:
-            return orjson.loads(body)
+            return _counted(body, orjson.loads(body))
         except orjson.JSONDecodeError:
             pass  # YAML in flow style, or a mistake that YAML's parser names
+    # YAML is rare here, and its parsers are slow to import
+    from penstock.yaml import Limits, YAMLError, config, plain
+    from penstock.yaml.scalars import WrittenTime
+
+    def as_sent(value: Any) -> Any:
+        """Dates stay the texts that they were written as."""
+        if isinstance(value, dict):
+            return {key: as_sent(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [as_sent(item) for item in value]
+        return value.text if isinstance(value, WrittenTime) else value
+
+    _check_count(body)
     try:
-        # First the events alone: a document that is too deep would take the parser hours and the reader its stack.
-        _check_depth(body)
-        value = yaml.load(body, Loader=_loader())  # noqa: S506 - a safe loader without dates
-        if b"*" in body and _weight(value, {}) > WEIGHT_LIMIT:
-            raise Unreadable("yaml: document contains excessive aliasing")
-        # What JSON cannot say (sets, keys that are no text) is not an object of the API either.
-        return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
-    except (yaml.YAMLError, ValueError, RecursionError, orjson.JSONEncodeError) as error:
+        value = plain(as_sent(config(body, Limits(LIMIT, DEPTH_LIMIT, VALUES_LIMIT))))
+        # What JSON cannot say, such as half a surrogate, is not an object of the API either.
+        return orjson.loads(orjson.dumps(value))
+    except YAMLError as error:
+        raise Unreadable(_yaml_words(error.__cause__ or error)) from None
+    except (ValueError, RecursionError) as error:
         raise Unreadable(_yaml_words(error)) from None
 
 
-def _check_depth(body: bytes) -> None:
+def _check_count(body: bytes) -> None:
+    """Refuse what has too many values; libyaml's events tell, and only where there may be that many."""
+    if body.count(b"\n") + body.count(b",") < VALUES_LIMIT:
+        return
     import yaml
 
-    depth = 0
-    for event in yaml.parse(body, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > DEPTH_LIMIT:
-                raise Unreadable("yaml: exceeded max depth")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
+    try:
+        for count, _ in enumerate(yaml.parse(body, Loader=yaml.CSafeLoader)):
+            if count > VALUES_LIMIT:
+                raise Unreadable(f"yaml: {_TOO_MANY}")
+    except yaml.YAMLError as error:
+        raise Unreadable(_yaml_words(error)) from None
 
 
-@cache
-def _loader() -> type[yaml.CSafeLoader]:
-    """Safe YAML in which a date is a text, as JSON has it."""
-    import yaml
+def _counted(body: bytes, value: Any) -> Any:
+    """The value, unless there are too many in it; whatever has that many has at least as many commas."""
+    if body.count(b",") < VALUES_LIMIT:
+        return value
+    count, left = 0, [value]
+    while left:
+        each = left.pop()
+        count += len(each)
+        if count > VALUES_LIMIT:
+            raise Unreadable(_TOO_MANY)
+        left += [item for item in (each.values() if isinstance(each, dict) else each) if isinstance(item, (dict, list))]
+    return value
 
-    class Loader(yaml.CSafeLoader):
-        pass
 
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in known if tag != "tag:yaml.org,2002:timestamp"]
-        for first, known in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-    }
-    return Loader
-
-
-def _yaml_words(error: Exception) -> str:
+def _yaml_words(error: BaseException) -> str:
     """The mistake as the server's YAML parser tells it, which counts lines in its own way."""
     text = str(getattr(error, "problem", "") or error)
     mark, context = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
@@ -205,18 +227,6 @@ def _yaml_words(error: Exception) -> str:
     elif context is not None:
         line = context.line
     return f"yaml: line {line}: {text}" if line else f"yaml: {text}"
-
-
-def _weight(value: Any, known: dict[int, int]) -> int:
-    """How many values this is once every alias is written out."""
-    if not isinstance(value, (dict, list)):
-        return 1
-    weight = known.get(id(value))
-    if weight is None:
-        known[id(value)] = 1
-        children = value.values() if isinstance(value, dict) else value
-        weight = known[id(value)] = 1 + sum(_weight(child, known) for child in children)
-    return weight
 
 
 def _unrecognized(kind: str, words: str, body: bytes) -> StatusError:

@@ -10,7 +10,7 @@ from penstock.embedded.fields.gotext import go_value
 from penstock.embedded.kinds.problems import go_quote
 from penstock.embedded.server import objects
 from penstock.embedded.server.answers import Answer, json_answer
-from penstock.embedded.server.bodies import read_object, read_options
+from penstock.embedded.server.bodies import aside, read_object, read_options
 from penstock.embedded.server.catalog import subresources_of
 from penstock.embedded.server.negotiation import accepted, body_type
 from penstock.embedded.server.options import delete_options, first, list_options, write_options
@@ -181,7 +181,7 @@ class Handlers:
         body_type(call.headers.get(b"content-type", b"").decode("latin-1"), custom=resource.custom)
         options = write_options(call.query, "CreateOptions", call.header(b"user-agent"))
         warnings: list[str] = []
-        obj = self._sent(call, resource, options, warnings)
+        obj = await aside(call.body, self._sent, call, resource, options, warnings)
         virtual = self._engine.plugins.virtual.get((resource.group, resource.plural, ""))
         if virtual is not None:
             made = virtual.create(VirtualCall(call.user, resource, "", namespace, "", obj, options.dry_run))
@@ -196,7 +196,7 @@ class Handlers:
         options = write_options(call.query, "UpdateOptions", call.header(b"user-agent"))
         warnings: list[str] = []
         target = self._target(call, resource, namespace, options)
-        obj = self._sent(call, resource, options, warnings)
+        obj = await aside(call.body, self._sent, call, resource, options, warnings)
         return await self._written(renderer, self._writer.update(target, obj, warnings=warnings))
 
     async def _patch(self, call: Call, resource: ServedResource, namespace: str) -> Answer:
@@ -206,13 +206,13 @@ class Handlers:
         warnings: list[str] = []
         target = self._target(call, resource, namespace, options)
         if kind == "apply":
-            wanted = read_apply(call.body)
+            wanted = await aside(call.body, read_apply, call.body)
 
             def check() -> None:
                 check_apply(call.body, wanted, options, warnings)
 
             return await self._written(renderer, self._writer.apply(target, wanted, warnings=warnings, check=check))
-        patch = read_patch(call.body, kind)
+        patch = await aside(call.body, read_patch, call.body, kind)
         shown = as_json if kind != "strategic" else lambda _: go_quote(go_value(patch))
 
         def make(obj: Object) -> Object:
