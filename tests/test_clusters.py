@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.kube.resources import CONFIG_MAPS, NAMESPACES
+from penstock.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
 
 if TYPE_CHECKING:
     from tests.clusters import Cluster
@@ -63,3 +63,10 @@ async def test_the_namespace_of_a_test_is_its_own_and_ready_for_pods(cluster: Cl
     await cluster.client.create(CONFIG_MAPS, {"metadata": {"name": "one"}}, namespace=cluster.namespace)
     listing = await cluster.client.list(CONFIG_MAPS, cluster.namespace, fields="metadata.name=one")
     assert [item["metadata"]["name"] for item in listing.items] == ["one"]
+
+
+async def test_containers_may_be_privileged(cluster: Cluster) -> None:
+    container = {"name": "agent", "image": "agent:1", "securityContext": {"privileged": True}}
+    pod = {"metadata": {"name": "agent"}, "spec": {"containers": [container]}}
+    made = await cluster.client.create(PODS, pod, namespace=cluster.namespace)
+    assert made["spec"]["containers"][0]["securityContext"] == {"privileged": True}

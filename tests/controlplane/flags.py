@@ -43,6 +43,7 @@ def apiserver(program: Path, made: Credentials, *, etcd: str, server: str) -> li
         f"--client-ca-file={made.ca}",
         f"--token-auth-file={made.tokens}",
         "--authorization-mode=RBAC",
+        "--allow-privileged=true",  # as installers set it: agents of nodes are privileged
         "--service-cluster-ip-range=10.0.0.0/16",  # a /24 is full after 253 Services
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={made.service_account_key}",

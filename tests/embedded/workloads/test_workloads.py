@@ -209,10 +209,12 @@ async def test_a_stateful_set_replaces_pod_by_pod(engine: Engine) -> None:
     )
 
 
-async def test_a_daemon_set_has_one_pod(engine: Engine) -> None:
+async def test_a_daemon_set_has_one_pod_though_there_are_no_nodes(engine: Engine) -> None:
     await create(engine, "DaemonSet", "x", spec=workload())
 
     await until(engine, lambda: status(engine, "DaemonSet").get("numberAvailable") == 1)
+    assert engine.list(resource(engine, "Node")) == []
+    assert [pod["spec"].get("nodeName") for pod in engine.list(resource(engine, "Pod"))] == [None]
     assert status(engine, "DaemonSet") == {
         "currentNumberScheduled": 1,
         "numberMisscheduled": 0,

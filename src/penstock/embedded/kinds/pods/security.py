@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.embedded.kinds.internal import internal_form
 from penstock.embedded.kinds.names import between
 from penstock.embedded.kinds.pods.references import check_descending
-from penstock.embedded.kinds.problems import Problems, duplicate, forbidden, invalid, required, too_long, unsupported
+from penstock.embedded.kinds.problems import Problems, duplicate, invalid, required, too_long, unsupported
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
@@ -17,8 +17,6 @@ _ID_LIMIT = 2**31 - 1
 _SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _SYSCTL_WORDS = f"must have at most 253 characters and match regex ^{_SYSCTL.pattern}$"
 _SECCOMP = ("Localhost", "RuntimeDefault", "Unconfined")
-ALLOW_PRIVILEGED = False
-"""As the API server starts without `--allow-privileged`."""
 
 
 def check_pod_security(problems: Problems, context: Object, spec: Object, field: str) -> None:
@@ -38,8 +36,6 @@ def check_pod_security(problems: Problems, context: Object, spec: Object, field:
 
 
 def check_container_security(problems: Problems, context: Object, field: str, host_users: bool) -> None:
-    if context.get("privileged") and not ALLOW_PRIVILEGED:
-        problems.append(forbidden(f"{field}.privileged", "disallowed by cluster policy"))
     for name in ("runAsUser", "runAsGroup"):
         _check_id(problems, context.get(name), f"{field}.{name}")
     if "procMount" in context:
