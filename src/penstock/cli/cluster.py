@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import gc
 import os
 import signal
 import subprocess
@@ -170,6 +171,8 @@ def kubeconfig(data_dir: DataDirOption = None) -> int:
 
 
 async def _run(home: Home, data_dir: Path | None, port: int, *, workloads: bool) -> None:
+    # Nearly all that is made while a cluster starts stays; looking for garbage in it is a sixth of the start.
+    gc.disable()
     from penstock.embedded.server.instance import cluster
 
     stopped = asyncio.Event()
@@ -177,6 +180,8 @@ async def _run(home: Home, data_dir: Path | None, port: int, *, workloads: bool)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     async with cluster(data_dir=data_dir, home=home.folder, port=port, workloads=workloads) as running:
+        gc.freeze()
+        gc.enable()
         home.tell(running.server, data_dir)
         say(f"the cluster runs at {running.server}; stop it with Ctrl-C or 'penstock cluster stop'")
         print(f"export KUBECONFIG={running.kubeconfig}", flush=True)
