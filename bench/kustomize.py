@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench import kustomize_trees as trees
 from penstock.kustomize import build, build_result
-from penstock.kustomize.cache import CACHE
+from penstock.kustomize.cache import SHARED
 from tests.kustomize.differential import real
 
 SIZES = (1, 100, 1000, 3000)
@@ -42,7 +42,7 @@ def _row(name: str, binary: Path, tree: Path) -> None:
     printed, real_time, real_peak = _command([str(binary), "build", str(tree)])
     own, command, peak = _command([penstock, "build", str(tree)])
     assert printed == own, f"{name}: the outputs differ"
-    first = _best(lambda: build_result(tree), before=CACHE.clear)
+    first = _best(lambda: build_result(tree), before=SHARED.clear)
     again = _best(lambda: build_result(tree))
     memory = f"{real_peak:.0f}/{peak:.0f} MB"
     print(

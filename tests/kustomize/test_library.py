@@ -1,4 +1,4 @@
-"""The library by itself: trees in memory, origins, warnings, and the cache of parsed files."""
+"""The library by itself: trees in memory, origins, warnings and errors."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from penstock.kustomize import BuildError, LoadError, Options, build, build_result
-from penstock.kustomize.cache import ParseCache
 
 CONFIG_MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: conf\ndata:\n  a: b\n"
 
@@ -42,30 +41,6 @@ def test_older_fields_are_warned_about() -> None:
     tree["top/kustomization.yaml"] = b"bases: [../base]\ncommonLabels: {a: b}\n"
     warnings = build_result("top", files=tree).warnings
     assert [warning.split("'")[1] for warning in warnings] == ["bases", "commonLabels"]
-
-
-def test_a_second_build_gets_objects_of_its_own() -> None:
-    tree = {"kustomization.yaml": b"resources: [c.yaml]", "c.yaml": CONFIG_MAP}
-    first = build("/", files=tree)
-    first[0]["data"]["a"] = "changed"
-    assert build("/", files=tree)[0]["data"] == {"a": "b"}
-
-
-def test_parsed_files_are_kept_by_content_up_to_a_size() -> None:
-    cache = ParseCache(size=8 * 400)
-    contents = [CONFIG_MAP.replace(b"conf", b"conf%d" % number) for number in range(40)]
-    for content in contents:
-        cache.documents(content)
-    assert cache._used <= 8 * 400
-    assert contents[-1] in cache._files
-    assert contents[0] not in cache._files
-
-
-def test_a_cached_file_reads_the_same() -> None:
-    cache = ParseCache()
-    content = CONFIG_MAP + b"empty:\n---\nkind: List\nitems: []\n"
-    first = [document.value for document in cache.documents(content)]
-    assert [document.value for document in cache.documents(content)] == first
 
 
 def test_numbers_that_remember_their_text_come_out_plain() -> None:

@@ -32,10 +32,9 @@ def main(arguments: Sequence[str]) -> int:
         reorder=asked.reorder,
         restrict=asked.load_restrictor != "LoadRestrictionsNone",
         managed_by=asked.managed_by or os.environ.get("KUSTOMIZE_ENABLE_MANAGEDBY_LABEL") == "on",
-        cache=False,
         remote=not asked.no_remote_bases,
     )
-    result = build_result(asked.directory, options=options)
+    result = build_result(asked.directory, options=options, cache=None)
     for warning in result.warnings:
         print(warning, file=sys.stderr)
     _write(result, asked.output)

@@ -6,6 +6,7 @@ a build.
 """
 
 from penstock.kustomize.build import Built, Result, build, build_result
+from penstock.kustomize.cache import Cache
 from penstock.kustomize.context import Options
 from penstock.kustomize.errors import (
     BuildError,
@@ -20,6 +21,7 @@ from penstock.kustomize.origin import Origin
 __all__ = [
     "BuildError",
     "Built",
+    "Cache",
     "FieldError",
     "KustomizationError",
     "LoadError",

@@ -16,6 +16,7 @@ from penstock.kustomize import (
 from penstock.kustomize import (
     kustomization as kustomizations,
 )
+from penstock.kustomize.cache import Cache
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.config import EMPTY, TransformerConfig, default
 from penstock.kustomize.configurations import from_crds, from_files
@@ -31,8 +32,8 @@ from penstock.yaml import YAMLError, config
 class Accumulated:
     """What a kustomization comes to."""
 
-    def __init__(self) -> None:
-        self.collection = Collection()
+    def __init__(self, cache: Cache | None) -> None:
+        self.collection = Collection(cache=cache)
         self.config: TransformerConfig = EMPTY
         self.variables: dict[str, Variable] = {}
 
@@ -60,23 +61,35 @@ def read(loader: Loader, origin: Origin, context: Context) -> tuple[Kustomizatio
         raise LoadError(f"'{where}' has several kustomization files: {', '.join(name for name, _ in found)}")
     name, content = found[0]
     place = Place(loader, name, origin, context)
-    kustomization = kustomizations.parse(content, place.file)
+    kustomization = _parsed(content, place)
     context.warnings.extend(kustomizations.warnings(kustomization))
     if kustomization.replacements or kustomization.transformers or kustomization.components:
         context.replaces = True
     return kustomization, place
 
 
+def _parsed(content: bytes, place: Place) -> Kustomization:
+    cache = place.context.cache
+    known: Kustomization | None = None if cache is None else cache.get(("kustomization", content))
+    if known is not None:
+        return known
+    found = kustomizations.parse(content, place.file)
+    if cache is not None:
+        cache.put(("kustomization", content), found, weight=5 * len(content))
+    return found
+
+
 def choose_schema(kustomization: Kustomization, place: Place, *, root: bool) -> None:
     """Honour the `openapi` field."""
     path = kustomization.openapi.get("path")
-    document = None
+    content, document = None, None
     if path is not None:
+        content = place.read(path)
         try:
-            document = config(place.read(path))
+            document = config(content)
         except YAMLError as error:
             raise KustomizationError(f"{place.name(path)}: {error}") from error
-    place.context.choose_schema(kustomization.openapi.get("version"), document, root=root)
+    place.context.choose_schema(kustomization.openapi.get("version"), content, document, root=root)
 
 
 def accumulate(kustomization: Kustomization, place: Place, into: Accumulated) -> Accumulated:
@@ -116,7 +129,7 @@ def _configured(kustomization: Kustomization, place: Place) -> TransformerConfig
 
 def _configs(entries: Sequence[str], place: Place) -> Collection:
     """The configurations of plugins: written in place, in files, or made by a kustomization."""
-    found = Accumulated()
+    found = Accumulated(place.context.steps)
     paths: list[str] = []
     for entry in entries:
         try:
@@ -161,7 +174,7 @@ def _base(path: str, place: Place, into: Accumulated, unreadable: LoadError | No
     choose_schema(base, base_place, root=False)
     if base.is_component:
         raise KustomizationError(f"{base_place.file} is a Component; list it under `components` of {place.file}")
-    result = accumulate(base, base_place, Accumulated())
+    result = accumulate(base, base_place, Accumulated(place.context.steps))
     try:
         into.join(result)
     except BuildError as error:

@@ -74,12 +74,12 @@ def is_local(resource: Resource) -> bool:
 def _take(resource: Resource, values: dict[str, str]) -> None:
     texts = {key.removeprefix(_OURS): text_of(value) for key, value in values.items() if key.startswith(_OURS)}
     names, namespaces, kinds = (_listed(texts.get(f"previous{part}")) for part in ("Names", "Namespaces", "Kinds"))
-    resource.previous = [Previous(*parts) for parts in zip(namespaces, names, kinds, strict=False)]
+    resource.previous = tuple(Previous(*parts) for parts in zip(namespaces, names, kinds, strict=False))
     resource.prefixes = _listed(texts.get("prefixes"))
     resource.suffixes = _listed(texts.get("suffixes"))
     resource.behavior = _BEHAVIORS.get(texts.get("generatorBehavior", ""), "unspecified")
     resource.hashed = texts.get("needsHashSuffix") == "enabled"
 
 
-def _listed(text: str | None) -> list[str]:
-    return text.split(",") if text is not None else []
+def _listed(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text is not None else ()

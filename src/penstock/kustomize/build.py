@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.kustomize import annotations, labels, names, order, references, tracking, variables
 from penstock.kustomize.accumulate import Accumulated, accumulate, choose_schema, read
+from penstock.kustomize.cache import SHARED, Cache
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.context import Context, Options
 from penstock.kustomize.errors import BuildError, LoadError, ResourceError
@@ -52,25 +53,34 @@ class Result(NamedTuple):
 
 
 def build(
-    root: str | PathLike[str], *, files: Mapping[str, bytes] | None = None, options: Options = DEFAULT
+    root: str | PathLike[str],
+    *,
+    files: Mapping[str, bytes] | None = None,
+    options: Options = DEFAULT,
+    cache: Cache | None = SHARED,
 ) -> list[Object]:
-    """The objects of the kustomization in the directory `root`.
+    """The objects of the kustomization in the directory `root`; they are the caller's own.
 
-    With `files`, names and contents stand for the disk, and `root` is a directory among them.
+    With `files`, names and contents stand for the disk, and `root` is a directory among them. What `cache` remembers
+    of earlier builds is not done again; with None, nothing is remembered.
     """
-    return build_result(root, files=files, options=options).objects
+    return build_result(root, files=files, options=options, cache=cache).objects
 
 
 def build_result(
-    root: str | PathLike[str], *, files: Mapping[str, bytes] | None = None, options: Options = DEFAULT
+    root: str | PathLike[str],
+    *,
+    files: Mapping[str, bytes] | None = None,
+    options: Options = DEFAULT,
+    cache: Cache | None = SHARED,
 ) -> Result:
     """The same, with the origin of every object and the warnings of the build."""
     tree: Tree = DiskTree() if files is None else MemoryTree(files)
-    context = Context(options)
+    context = Context(options, cache)
     remotes = _Remotes() if options.remote and files is None else None
     try:
         loader = _start(fspath(root), Loader("/", tree, options.restrict, remotes), on_disk=files is None)
-        collection = _run(loader, context)
+        items = _run(loader, context)
     except FileError as error:
         raise LoadError(f"a build starts at a directory: {error}") from error
     except YAMLError as error:  # a value that JSON has no place for, met on the way
@@ -80,7 +90,7 @@ def build_result(
     finally:
         if remotes is not None:
             remotes.close()
-    return Result([_finished(resource) for resource in collection], context.warnings)
+    return Result(items, context.warnings)
 
 
 def _start(root: str, everywhere: Loader, *, on_disk: bool) -> Loader:
@@ -108,11 +118,11 @@ class _Remotes:
             self._clones.close()
 
 
-def _run(loader: Loader, context: Context) -> Collection:
+def _run(loader: Loader, context: Context) -> list[Built]:
     kustomization, place = read(loader, Origin(), context)
     context.tracked = bool(kustomization.build_metadata)
     choose_schema(kustomization, place, root=True)
-    result = accumulate(kustomization, place, Accumulated())
+    result = accumulate(kustomization, place, Accumulated(context.steps))
     collection = result.collection
     # What follows looks at all objects together, so it happens once, at the end.
     names.add_hashes(collection)
@@ -120,12 +130,12 @@ def _run(loader: Loader, context: Context) -> Collection:
     variables.resolve(collection, result.variables, result.config.variables, context)
     _drop_local(collection)
     _sort(kustomization, collection, context)
-    _annotate(kustomization, collection, context.options)
-    return collection
+    return _finished(kustomization, collection, context)
 
 
 def _drop_local(collection: Collection) -> None:
-    kept = [resource for resource in collection if resource.object and not annotations.is_local(resource)]
+    is_local = collection.question("local", annotations.is_local)
+    kept = [resource for resource in collection if not resource.is_empty and not is_local(resource)]
     for resource in kept:
         if not resource.kind or not resource.name:
             raise ResourceError(f"the object {resource.id} was left without a kind or a name")
@@ -152,22 +162,27 @@ def _sort(kustomization: Kustomization, collection: Collection, context: Context
             order.sort(collection, first=custom.order_first, last=custom.order_last)
 
 
-def _annotate(kustomization: Kustomization, collection: Collection, options: Options) -> None:
+def _finished(kustomization: Kustomization, collection: Collection, context: Context) -> list[Built]:
     wanted = kustomization.build_metadata
-    if options.managed_by or "managedByLabel" in wanted:
+    if context.options.managed_by or "managedByLabel" in wanted:
         labels.put(collection, _MANAGED_BY, (labels.METADATA_LABELS,))
     origins, transformations = "originAnnotations" in wanted, "transformerAnnotations" in wanted
     if origins or transformations:
         tracking.annotate(collection, origins=origins, transformations=transformations)
-    for resource in collection:
+
+    def value(resource: Resource) -> Object:
         annotations.finish(resource, origin=origins, transformations=transformations)
+        return _plain(resource)
+
+    last = collection.last(value)
+    return [Built(last(resource), resource.origin, tuple(resource.touched)) for resource in collection]
 
 
-def _finished(resource: Resource) -> Built:
-    value = resource.object
-    if resource.written:
-        try:
-            value = plain(value)
-        except YAMLError as error:
-            raise ResourceError(f"{resource.id}: {error}") from error
-    return Built(value, resource.origin, tuple(resource.touched))
+def _plain(resource: Resource) -> Object:
+    if not resource.written:
+        return resource.object
+    try:
+        value: Object = plain(resource.object)
+    except YAMLError as error:
+        raise ResourceError(f"{resource.id}: {error}") from error
+    return value

@@ -1,76 +1,72 @@
-"""Parsed files, remembered by their content.
+"""What builds remember for each other: facts about content, never about files or times.
 
-They are kept as JSON: reading that costs a fraction of parsing YAML, and every build gets objects of its own.
+A fact is the answer to a question that has one answer for ever: what a file of this content holds, what becomes of an
+object in this state when this transformer goes over it. States have numbers, given when one is first met and never
+again, so a fact about a state stays true however long it is kept, and may be forgotten at any time.
 """
 
-from collections import OrderedDict
-from collections.abc import Mapping
-from contextlib import suppress
-from types import MappingProxyType
+from collections.abc import Hashable
+from itertools import count
 from typing import Any
 
-from penstock.yaml import Document, documents
+_FACT = 300  # bytes that a small fact takes, its question included
+_STEP = 2000  # bytes that a step may depend on
 
-_NOTHING: Mapping[tuple[str, ...], str] = MappingProxyType({})
 
+class Cache:
+    """Facts in two generations: those asked for lately, and older ones, which are dropped when memory is short.
 
-class ParseCache:
-    """Parsed files, the least recently used dropped first; a size of 0 keeps none."""
+    One cache may serve several builds and threads at the same time.
+    """
 
     def __init__(self, size: int = 128 << 20) -> None:
-        self._size = size  # bytes of manifests and of their parsed form
+        self._half = size // 2  # bytes of one generation, roughly
         self._used = 0
-        self._files: OrderedDict[bytes, list[tuple[bytes, Document]]] = OrderedDict()
+        self._young: dict[Hashable, Any] = {}
+        self._old: dict[Hashable, Any] = {}
+        self._states = count()
 
-    def documents(self, content: bytes) -> list[Document]:
-        """The documents of a file, as values that the caller may change."""
-        if not self._size:
-            return documents(content)
-        known = self._files.get(content)
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+    def new_state(self) -> int:
+        """A number that no state had before."""
+        return next(self._states)
+
+    def number(self, step: Hashable) -> int:
+        """A number for a step of the build and all that it depends on, short enough to be part of many questions."""
+        known: int | None = self.get(step)
         if known is None:
-            return self._parse(content)
-        with suppress(KeyError):  # another thread may have dropped it by now
-            self._files.move_to_end(content)
-        loads = _json().loads
-        return [document._replace(value=loads(data)) for data, document in known]
+            known = self.new_state()
+            self.put(step, known, weight=_STEP)
+        return known
+
+    def get(self, question: Hashable) -> Any:
+        """The answer, or None."""
+        answer = self._young.get(question)
+        if answer is None and self._old:
+            answer = self._old.pop(question, None)
+            if answer is not None:
+                self.put(question, answer, weight=_weight(answer))
+        return answer
+
+    def put(self, question: Hashable, answer: object, *, weight: int = 0) -> None:
+        """Remember an answer; `weight` are its bytes beyond those of any small fact."""
+        self._young[question] = answer
+        self._used += weight + _FACT
+        if self._used > self._half:
+            self._old, self._young, self._used = self._young, {}, 0
 
     def clear(self) -> None:
         """Forget everything."""
-        self._files.clear()
-        self._used = 0
-
-    def _parse(self, content: bytes) -> list[Document]:
-        found = documents(content)
-        if any(document.written or document.schemas for document in found):
-            return found
-        dumps = _json().dumps
-        kept: list[tuple[bytes, Document]] = []
-        for document in found:
-            data = dumps(document.value)
-            # Most objects hold no null at all; a merge need not look for blank fields in them.
-            nulls = document.nulls if b":null" in data else _NOTHING
-            kept.append((data, Document(None, nulls, written=False)))
-        self._keep(content, kept)
-        return [document._replace(nulls=one.nulls) for document, (_, one) in zip(found, kept, strict=True)]
-
-    def _keep(self, content: bytes, kept: list[tuple[bytes, Document]]) -> None:
-        weight = _weight(content, kept)
-        if weight > self._size // 8:
-            return
-        self._files[content] = kept
-        self._used += weight
-        while self._used > self._size and self._files:
-            self._used -= _weight(*self._files.popitem(last=False))
+        self._young, self._old, self._used = {}, {}, 0
 
 
-def _weight(content: bytes, kept: list[tuple[bytes, Document]]) -> int:
-    return len(content) + sum(len(data) for data, _ in kept)
+def _weight(answer: Any) -> int:
+    """What an answer weighs, guessed, when it is put among the young again."""
+    if isinstance(answer, bytes):
+        return len(answer)
+    return sum(getattr(one, "weight", 0) for one in answer) if isinstance(answer, tuple) else 0
 
 
-def _json() -> Any:
-    import orjson  # a command that builds once has no use for it
-
-    return orjson
-
-
-CACHE = ParseCache()
+SHARED = Cache()  # what builds of one process share unless they are told otherwise

@@ -1,10 +1,17 @@
 """The objects of a build in their order, found by identity without searching."""
 
-from collections.abc import Iterable, Iterator
+import marshal
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
 
+from penstock.kustomize.cache import Cache
+from penstock.kustomize.candidates import Candidates, Followed
 from penstock.kustomize.errors import ResourceError
 from penstock.kustomize.ids import Id
-from penstock.kustomize.resource import Resource
+from penstock.kustomize.resource import Object, Resource, Summary, Work
+
+_FOLLOWED = 500  # bytes of questions and answers
+T = TypeVar("T")
 
 
 class Collection:
@@ -14,10 +21,11 @@ class Collection:
     with `changed`, and the next question pays for a new index: the cost of a build stays linear.
     """
 
-    def __init__(self, resources: Iterable[Resource] = ()) -> None:
+    def __init__(self, resources: Iterable[Resource] = (), cache: Cache | None = None) -> None:
+        self._cache = cache
         self.resources: list[Resource] = []
         self._current: set[Id] | None = set()
-        self._any: dict[Id, list[Resource]] | None = None
+        self._any: dict[str, list[Resource]] | None = None  # by name
         for resource in resources:
             self.append(resource)
 
@@ -61,10 +69,21 @@ class Collection:
 
     def drop_empty(self) -> None:
         """Leave out the objects that a patch emptied."""
-        kept = [resource for resource in self.resources if resource.object]
+        kept = [resource for resource in self.resources if not resource.is_empty]
         if len(kept) != len(self.resources):
             self.resources = kept
             self.changed()
+
+    def remember(self, resource: Resource) -> None:
+        """Number the state of an object that was made by this build, by its content."""
+        if self._cache is None:
+            return
+        try:
+            content = marshal.dumps(resource.object)
+        except ValueError:  # some key remembers its text
+            return
+        made = ("made", content, resource.id, resource.hashed, resource.behavior)
+        resource.settle(self._cache.number(made))
 
     def replace(self, old: Resource, new: Resource) -> None:
         self.resources[self.resources.index(old)] = new
@@ -75,7 +94,112 @@ class Collection:
         if self._any is None:
             self._any = {}
             for resource in self.resources:
-                if resource.object:
-                    for known in dict.fromkeys(resource.ids):
-                        self._any.setdefault(known, []).append(resource)
-        return self._any.get(identity, [])
+                if not resource.is_empty:
+                    names = (resource.name, *(previous.name for previous in resource.previous))
+                    for name in dict.fromkeys(names):
+                        self._any.setdefault(name, []).append(resource)
+        return [resource for resource in self._any.get(identity.name, ()) if identity in resource.ids]
+
+    def each(self, step: Hashable, work: Work, *, renames: bool = False) -> None:
+        """Do the work of a step on every object; `renames` says that their identities may change."""
+        run = self.step(step, work)
+        for resource in self.resources:
+            run(resource)
+        if renames:
+            self.changed()
+
+    def step(self, step: Hashable, work: Work) -> Work:
+        """Work on single objects that is not done again where its outcome is remembered.
+
+        What it makes of an object may depend on nothing but the object's state and what `step` names. It may be done
+        later than it is called for, on the same object, or never.
+        """
+        cache = self._cache
+        if cache is None:
+            return work
+        number = cache.number(step)
+
+        def run(resource: Resource) -> None:
+            key = resource.key
+            if key is None:
+                resource.wake()
+                work(resource)
+                return
+            known: tuple[int, Summary] | None = cache.get((key, number))
+            if known is not None:
+                resource.advance(known[0], known[1], work)
+                return
+            resource.release()
+            work(resource)
+            after = cache.new_state()
+            cache.put((key, number), (after, resource.settle(after)))
+
+        return run
+
+    def question(self, question: Hashable, answer: Callable[[Resource], T]) -> Callable[[Resource], T]:
+        """Something to be found out about single objects, which changes none of them and is never None."""
+        cache = self._cache
+        if cache is None:
+            return answer
+        number = cache.number(question)
+
+        def ask(resource: Resource) -> T:
+            key = resource.key
+            if key is None:
+                return answer(resource)
+            known: T | None = cache.get((key, number))
+            if known is None:
+                known = answer(resource)
+                cache.put((key, number), known)
+            return known
+
+        return ask
+
+    def following(self, step: Hashable, work: Work, candidates: Candidates) -> Work:
+        """Like `step`, for work that also depends on the candidates it asks for."""
+        cache = self._cache
+        if cache is None:
+            return work
+        number = cache.number(step)
+
+        def run(resource: Resource) -> None:
+            key, before = resource.key, resource.summarized()
+            known: Followed | None = None if key is None else cache.get((key, number))
+            if known is not None and candidates.agree(known):
+                resource.advance(known.key, known.summary, work)
+                return
+            candidates.begin()
+            resource.release()
+            work(resource)
+            if resource.summarized() != before:
+                candidates.moved()
+            elif key is not None:
+                after = cache.new_state()
+                cache.put((key, number), candidates.answers(after, resource.settle(after)), weight=_FOLLOWED)
+
+        return run
+
+    def last(self, value: Callable[[Resource], Object]) -> Callable[[Resource], Object]:
+        """What objects come to at the end of a build, as values that belong to the caller."""
+        cache = self._cache
+        if cache is None:
+            return value
+        number = cache.number("last")
+
+        def get(resource: Resource) -> Object:
+            key = resource.key
+            if key is None:
+                return value(resource)
+            known: bytes | None = cache.get((key, number))
+            if known is not None:
+                thawed: Object = marshal.loads(known)  # noqa: S302  -- our own, from memory
+                return thawed
+            found = value(resource)
+            try:
+                content = marshal.dumps(found)
+            except ValueError:  # not plain after all
+                return found
+            cache.put((key, number), content, weight=len(content))
+            return found
+
+        return get

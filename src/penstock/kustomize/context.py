@@ -1,10 +1,13 @@
 """What one build shares among its kustomizations: options, schema, limits, warnings."""
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from penstock.kustomize.cache import CACHE, ParseCache
+from penstock.kustomize.cache import Cache
 from penstock.kustomize.errors import KustomizationError, LoadError
 from penstock.schema import OpenAPIError, builtin, from_openapi
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 Reorder = Literal["unspecified", "legacy", "none"]
 
@@ -15,7 +18,6 @@ class Options(NamedTuple):
     reorder: Reorder = "unspecified"  # `sortOptions` of the kustomization wins; unspecified means legacy
     restrict: bool = True  # whether files must lie below the kustomization that names them
     managed_by: bool = False
-    cache: bool = True  # whether parsed files are kept for the next build of this process
     remote: bool = True  # whether bases may come from Git and files from HTTP
     largest_depth: int = 100  # kustomizations below each other
     most_kustomizations: int = 20_000
@@ -24,15 +26,21 @@ class Options(NamedTuple):
 class Context:
     """The state of one build."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, cache: Cache | None) -> None:
         self.options = options
-        self.cache = CACHE if options.cache else ParseCache(0)
+        self.cache = cache
         self.schema = builtin()
+        self.schema_key: Hashable = None  # what the schema was made from; None: it is the built-in one
         self.warnings: list[str] = []
         self.tracked = False  # whether the result shows origins or transformations
         self.replaces = False  # whether replacements may follow, which look at how a value was set
         self._schema_chosen = False
         self._kustomizations = 0
+
+    @property
+    def steps(self) -> Cache | None:
+        """The cache for what becomes of objects; none where every object has to be told what touched it."""
+        return None if self.tracked else self.cache
 
     def enter(self, root: str, depth: int) -> None:
         """Count a kustomization; LoadError when there are more, or deeper ones, than any real tree has."""
@@ -45,7 +53,7 @@ class Context:
     def warn(self, sentence: str) -> None:
         self.warnings.append(sentence)
 
-    def choose_schema(self, version: str | None, document: Any, *, root: bool) -> None:
+    def choose_schema(self, version: str | None, content: bytes | None, document: Any, *, root: bool) -> None:
         """Take over the `openapi` field of a kustomization; the first one that says something wins."""
         if self._schema_chosen and not root:
             return
@@ -57,6 +65,7 @@ class Context:
             except OpenAPIError as error:
                 raise KustomizationError(f"`openapi.path`: {error}") from error
             self._schema_chosen = True
+            self.schema_key = (content, root)
         elif version:
             if version not in ("v1.21.2", "v1212"):
                 raise KustomizationError(f"the OpenAPI version '{version}' is not built in; use v1.21.2")

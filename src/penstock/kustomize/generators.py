@@ -61,6 +61,7 @@ def absorb(collection: Collection, generated: Resource) -> None:
         if generated.behavior in ("merge", "replace"):
             raise ResourceError(f"there is no {generated.id} to {generated.behavior} the generated object with")
         collection.append(generated)
+        collection.remember(generated)
         return
     if len(found) > 1:
         raise ResourceError(f"the generated {generated.id} could be merged into {len(found)} objects")

@@ -9,6 +9,7 @@ from penstock.kustomize.fieldspecs import FieldSpecs
 from penstock.kustomize.fieldtrie import Trie
 from penstock.kustomize.ids import Gvk
 from penstock.kustomize.kustomization import Image
+from penstock.kustomize.resource import Resource
 from penstock.kustomize.selectors import pattern
 from penstock.yaml import text_of
 from penstock.yaml.scalars import Untagged
@@ -37,10 +38,11 @@ def put(collection: Collection, image: Image, specs: FieldSpecs, *, untagged: bo
             container[key] = Untagged(new) if untagged else new
 
     tries = dict[Gvk, Trie]()
-    for resource in collection:
+
+    def work(resource: Resource) -> None:
         gvk = resource.gvk
         if gvk.kind == "CustomResourceDefinition":
-            continue
+            return
         try:
             _walk(resource.object, setter)
             if gvk not in tries:
@@ -51,6 +53,9 @@ def put(collection: Collection, image: Image, specs: FieldSpecs, *, untagged: bo
         except FieldError as error:
             raise FieldError(f"{resource.id}: {error}") from error
         resource.written = resource.written or untagged
+
+    wanted = (image.name, image.new_name, image.new_tag, image.digest, image.tag_suffix)
+    collection.each(("image", wanted, untagged, specs), work)
 
 
 def _walk(value: Any, setter: fieldspecs.Setter) -> None:

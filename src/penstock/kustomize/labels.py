@@ -7,7 +7,8 @@ from penstock.kustomize import fieldspecs
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.errors import FieldError
 from penstock.kustomize.fieldspecs import FieldSpec, FieldSpecs
-from penstock.kustomize.resource import Resource, Shared
+from penstock.kustomize.resource import Resource
+from penstock.kustomize.shared import Shared
 from penstock.yaml.scalars import WrittenKey, written_key
 
 METADATA_LABELS = FieldSpec("metadata/labels", create=True)
@@ -31,7 +32,8 @@ def put(collection: Collection, pairs: Mapping[str, str], specs: FieldSpecs) -> 
             raise FieldError(f"expected a mapping, found {values!r}")
 
     find = fieldspecs.by_type(specs)
-    for resource in collection:
+
+    def work(resource: Resource) -> None:
         resource.written = resource.written or doubtful
         for spec in find(resource.gvk):
             try:
@@ -43,6 +45,8 @@ def put(collection: Collection, pairs: Mapping[str, str], specs: FieldSpecs) -> 
         if len(added) > 1:
             _share(resource, pairs, added)
         added.clear()
+
+    collection.each(("labels", tuple(pairs.items()), specs), work)
 
 
 def _share(resource: Resource, pairs: Mapping[str, str], added: list[tuple[dict[str, Any], set[str]]]) -> None:

@@ -1,15 +1,19 @@
 """Manifests into objects: files of YAML documents, lists of objects unfolded, each with its origin."""
 
+import marshal
 from collections.abc import Iterable
 from typing import Any
 
 from penstock.kustomize import annotations
+from penstock.kustomize.cache import Cache
 from penstock.kustomize.context import Context
 from penstock.kustomize.errors import ResourceError
 from penstock.kustomize.origin import Origin
-from penstock.kustomize.resource import Object, Resource
+from penstock.kustomize.resource import Object, Resource, Seed
 from penstock.schema import Schema
-from penstock.yaml import Document, text_of
+from penstock.yaml import Document, documents, text_of
+
+_SEED = 600  # bytes of a seed besides the content
 
 
 def load(
@@ -20,11 +24,50 @@ def load(
     In a `patch`, an annotation may be null, to remove it.
     """
     data = content.encode() if isinstance(content, str) else content
-    found = _resources(context.cache.documents(data), context.schema, origin)
+    schema, cache = context.schema, context.cache
+    if cache is None:
+        return _read(data, schema, origin=origin, patch=patch)
+    question = (data, context.schema_key, patch)
+    seeds: tuple[Seed, ...] | None = cache.get(question)
+    if seeds is None:
+        found = _read(data, schema, origin=origin, patch=patch)
+        seeds = tuple(_seed(data, index, one, cache, patch=patch) for index, one in enumerate(found))
+        cache.put(question, seeds, weight=len(data) + sum(seed.weight for seed in seeds))
+    else:
+        found = [Resource.asleep(seed, schema, origin=origin) for seed in seeds]
+    if context.steps is None:
+        for resource in found:
+            resource.release()
+    return found
+
+
+def _read(data: bytes, schema: Schema, *, origin: Origin | None, patch: bool) -> list[Resource]:
+    found = _resources(documents(data), schema, origin)
     if not patch:
         for resource in found:
             annotations.absorb(resource)
     return found
+
+
+def _seed(data: bytes, index: int, resource: Resource, cache: Cache, *, patch: bool) -> Seed:
+    """An object in a form from which it is had again at a fraction of what parsing costs."""
+    schema = resource.schema
+    key = cache.new_state()
+    summary = resource.settle(key)
+    try:
+        content = marshal.dumps(resource.object)
+    except ValueError:  # some value remembers its text
+        return Seed(key, summary, lambda: _read(data, schema, origin=None, patch=patch)[index], _SEED)
+    nulls, schemas = resource.nulls, resource.schemas
+
+    def thawed() -> Resource:
+        thawed = Resource(marshal.loads(content), schema, nulls=nulls)  # noqa: S302  -- our own, from memory
+        thawed.schemas = schemas
+        if not patch:
+            annotations.absorb(thawed)
+        return thawed
+
+    return Seed(key, summary, thawed, len(content) + _SEED)
 
 
 def _resources(found: Iterable[Document], schema: Schema, origin: Origin | None) -> list[Resource]:

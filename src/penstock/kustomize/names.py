@@ -41,29 +41,39 @@ def _rename(collection: Collection, text: str, specs: FieldSpecs, *, before: boo
         container[key] = Untagged(new) if untagged else new
 
     find = fieldspecs.by_type(specs)
-    for resource in collection:
+
+    def work(resource: Resource) -> None:
         original = resource.original
         gvk = Gvk(original.group, original.version, original.kind)
         if any(gvk.selected_by(kind) for kind in _UNTOUCHED):
-            continue
+            return
         for spec in find(gvk):
             if spec.path == _NAME:
-                (resource.prefixes if before else resource.suffixes).append(text)
+                if before:
+                    resource.prefixes = (*resource.prefixes, text)
+                else:
+                    resource.suffixes = (*resource.suffixes, text)
                 resource.remember()
             fieldspecs.visit(resource.object, spec, setter, str)
         resource.written = resource.written or untagged
         resource.forget()
-    collection.changed()
+
+    collection.each(("rename", text, before, untagged, specs), work, renames=True)
 
 
 def add_hashes(collection: Collection) -> None:
     """Append the content hash to the names that asked for one."""
+    step = collection.step("hash", _add_hash)
     for resource in collection:
         if resource.hashed:
-            digest = content_hash(resource)
-            resource.remember()
-            resource.set_name(f"{resource.name}-{digest}")
+            step(resource)
             collection.changed()
+
+
+def _add_hash(resource: Resource) -> None:
+    digest = content_hash(resource)
+    resource.remember()
+    resource.set_name(f"{resource.name}-{digest}")
 
 
 def content_hash(resource: Resource) -> str:

@@ -33,10 +33,15 @@ def put(
     setter = _setter(namespace, unset_only=unset_only)
     find = fieldspecs.by_type(specs)
     count = Counter(resource.id for resource in collection)
-    for resource in collection:
-        before = resource.id
+
+    def work(resource: Resource) -> None:
         resource.remember()
         move(resource, setter, find, subjects)
+
+    step = collection.step(("namespace", namespace, unset_only, subjects, specs), work)
+    for resource in collection:
+        before = resource.id
+        step(resource)
         after = resource.id
         if after != before:
             count[before] -= 1

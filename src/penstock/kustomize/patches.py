@@ -1,6 +1,6 @@
 """Patches: strategic merges and JSON patches, with and without a target."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from penstock.kustomize import jsonpatch, manifests
@@ -11,7 +11,7 @@ from penstock.kustomize.ids import Id
 from penstock.kustomize.kustomization import Patch, PatchOptions, Selector
 from penstock.kustomize.merge import merge
 from penstock.kustomize.place import Place
-from penstock.kustomize.resource import Resource
+from penstock.kustomize.resource import Object, Resource
 from penstock.kustomize.selectors import select
 from penstock.schema import Schema
 from penstock.yaml import YAMLError, config, plain, through_json
@@ -27,6 +27,7 @@ class Strategic(NamedTuple):
     source: str
     schema: Schema
     options: PatchOptions
+    key: Hashable  # all that its effect depends on
 
 
 def patch(collection: Collection, entry: Patch, place: Place) -> None:
@@ -39,10 +40,10 @@ def patch(collection: Collection, entry: Patch, place: Place) -> None:
         json_patch(collection, operations, entry.target, source, always=True)
         return
     options = entry.options or _NOTHING
-    strategic = [Strategic(one, source, place.schema, options) for one in found]
+    strategic = [_strategic(one, source, options, place) for one in found]
     if entry.target is None:
         for one in strategic:
-            _merge_into(collection, _owner(collection, one), one)
+            _merge_into_owner(collection, one, "merge")
     elif len(strategic) > 1:
         raise PatchError(f"the patch {source} holds {len(strategic)} objects; with a target it may hold one")
     elif strategic:
@@ -52,15 +53,16 @@ def patch(collection: Collection, entry: Patch, place: Place) -> None:
 
 def strategic_merges(collection: Collection, texts: Sequence[str], place: Place) -> None:
     """Apply all of `patchesStrategicMerge`; at least one of them must hold a patch."""
-    found = [one for text in texts for one in _strategic(text, place)]
+    found = [one for text in texts for one in _read(text, place)]
     if not found:
         raise PatchError(f"{place.file}: the strategic merge patches are empty: {', '.join(texts)[:_SHOWN]}")
     for one in found:
-        _merge_into(collection, _owner(collection, one), one)
+        _normal(one.resource)
+        _merge_into_owner(collection, one, "merge as older ones")
         collection.drop_empty()
 
 
-def _strategic(text: str, place: Place) -> list[Strategic]:
+def _read(text: str, place: Place) -> list[Strategic]:
     """The patches of one entry: a file, or the patch itself."""
     source = f"'{text[:_SHOWN]}'"
     try:
@@ -71,7 +73,12 @@ def _strategic(text: str, place: Place) -> list[Strategic]:
             found = manifests.load(place.read(text), place.context, patch=True)
         except YAMLError as error:
             raise PatchError(f"{source}: {error}") from error
-    return [Strategic(_normal(one), source, place.schema, _NOTHING) for one in found]
+    return [_strategic(one, source, _NOTHING, place) for one in found]
+
+
+def _strategic(one: Resource, source: str, options: PatchOptions, place: Place) -> Strategic:
+    key = (one.key, place.context.schema_key, options.allow_name_change, options.allow_kind_change)
+    return Strategic(one, source, place.schema, options, key)
 
 
 def json_patch(
@@ -86,7 +93,8 @@ def json_patch(
 
     With `always`, identities are remembered and annotations can be added to objects that have none.
     """
-    for resource in select(collection, target):
+
+    def work(resource: Resource) -> None:
         if always:
             resource.remember()
         if always or resource.previous or resource.behavior != "unspecified":
@@ -104,6 +112,10 @@ def json_patch(
         resource.shared.clear()
         resource.set_texts("annotations", resource.annotations)
         resource.forget()
+
+    step = collection.step(("operations", repr(operations), always), work)
+    for resource in select(collection, target):
+        step(resource)
     collection.changed()
 
 
@@ -159,15 +171,20 @@ def _merge_into_selected(collection: Collection, target: Selector, one: Strategi
     if not selected:
         return
     template = _normal(one.resource)
+
+    def work(resource: Resource) -> None:
+        _merge(resource, {**deep_copy(template.object), "apiVersion": resource.gvk.api_version}, one)
+
+    step = collection.step(("merge into selected", one.key), work)
     seen = set[Id]()
     for resource in collection:
-        if resource.id in selected:
-            value = {**deep_copy(template.object), "apiVersion": resource.gvk.api_version}
-            copy = Resource(value, template.schema, nulls=template.nulls)
-            copy.schemas, copy.written = template.schemas, template.written
-            _merge_into(collection, resource, Strategic(copy, one.source, one.schema, one.options))
-        if resource.object:
-            identity = resource.id
+        before = resource.id
+        if before in selected:
+            step(resource)
+        identity = resource.id
+        if identity is not before and identity != before:
+            collection.changed()
+        if not resource.is_empty:
             if identity in seen:
                 raise PatchError(f"the patch {one.source} gives two objects the identity {identity}")
             seen.add(identity)
@@ -182,7 +199,17 @@ def _normal(one: Resource) -> Resource:
     return one
 
 
-def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> None:
+def _merge_into_owner(collection: Collection, one: Strategic, name: str) -> None:
+    """Merge a patch without a target into the object that it names."""
+    resource = _owner(collection, one)
+    before = resource.id
+    step = collection.step((name, one.key), lambda resource: _merge(resource, deep_copy(one.resource.object), one))
+    step(resource)
+    if resource.is_empty or resource.id != before:
+        collection.changed()
+
+
+def _merge(resource: Resource, patch: Object, one: Strategic) -> None:
     before = resource.id
     namespace = resource.namespace
     options = one.options
@@ -194,7 +221,7 @@ def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> N
     try:
         merged = merge(
             resource.object,
-            one.resource.object,
+            patch,
             one.schema,
             nulls=resource.nulls,
             schemas=schemas,
@@ -212,5 +239,3 @@ def _merge_into(collection: Collection, resource: Resource, one: Strategic) -> N
         if not options.allow_name_change:
             resource.set_name(before.name)
         resource.set_namespace(namespace)
-    if not merged or resource.id != before:
-        collection.changed()

@@ -4,10 +4,10 @@ Candidates are looked up by the names they had before, so the cost grows with th
 with the product of referrers and objects.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from penstock.kustomize import fieldtrie
+from penstock.kustomize.candidates import Candidates
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.config import NameReferences, TransformerConfig
 from penstock.kustomize.errors import FieldError
@@ -20,30 +20,46 @@ from penstock.yaml import text_of
 def update(collection: Collection, config: TransformerConfig) -> None:
     """Write the current names into every field that refers to an object by an earlier one."""
     _check_subjects(collection)
-    candidates = _Candidates(collection)
+    candidates = Candidates(collection.resources)
     if not candidates.by_name:
         return
+
+    def work(resource: Resource) -> None:
+        _follow_all(resource, config, candidates)
+
+    follow = collection.following(("references", config.name_references), work, candidates)
     for resource in collection:
-        original = resource.original
-        gvk = Gvk(original.group, original.version, original.kind)
-        trie = config.tries.get(gvk)
-        if trie is None:
-            trie = config.tries[gvk] = _trie(config.name_references, gvk)
-        try:
-            found = sorted(fieldtrie.hits(resource.object, trie), key=lambda hit: hit[0][0])
-        except FieldError as error:
-            raise FieldError(f"{resource.id}: looking for names of other objects: {error}") from error
-        for (_, target, path), container, key in found:
-            _Referrer(resource, target, path, candidates).follow(container, key)
+        follow(resource)
+
+
+def _follow_all(resource: Resource, config: TransformerConfig, candidates: Candidates) -> None:
+    original = resource.original
+    gvk = Gvk(original.group, original.version, original.kind)
+    trie = config.tries.get(gvk)
+    if trie is None:
+        trie = config.tries[gvk] = _trie(config.name_references, gvk)
+    try:
+        found = sorted(fieldtrie.hits(resource.object, trie), key=lambda hit: hit[0][0])
+    except FieldError as error:
+        raise FieldError(f"{resource.id}: looking for names of other objects: {error}") from error
+    for (_, target, path), container, key in found:
+        _Referrer(resource, target, path, candidates).follow(container, key)
 
 
 def _check_subjects(collection: Collection) -> None:
     """A ServiceAccount among the subjects of a RoleBinding may leave its namespace out, but not blank."""
+    has_blank = collection.question("blank subjects", _has_blank_subject)
     for resource in collection:
-        subjects = resource.object.get("subjects") if resource.kind == "RoleBinding" else None
-        for one in subjects if isinstance(subjects, list) else ():
-            if isinstance(one, dict) and one.get("kind") == "ServiceAccount" and one.get("namespace", "") is None:
-                raise FieldError(f"{resource.id}: the namespace of a ServiceAccount among the subjects is blank")
+        if resource.kind == "RoleBinding" and has_blank(resource):
+            raise FieldError(f"{resource.id}: the namespace of a ServiceAccount among the subjects is blank")
+
+
+def _has_blank_subject(resource: Resource) -> bool:
+    subjects = resource.object.get("subjects")
+    return isinstance(subjects, list) and any(
+        isinstance(one, dict) and one.get("kind") == "ServiceAccount" and one.get("namespace", "") is None
+        for one in subjects
+    )
 
 
 def _trie(references: NameReferences, original: Gvk) -> Trie:
@@ -54,42 +70,10 @@ def _trie(references: NameReferences, original: Gvk) -> Trie:
     )
 
 
-class _Candidates:
-    """The objects that had other names before."""
-
-    def __init__(self, collection: Collection) -> None:
-        self.all = collection.resources
-        self.by_name: dict[str, list[Resource]] = {}
-        for resource in collection:
-            for name in dict.fromkeys(previous.name for previous in resource.previous):
-                self.by_name.setdefault(name, []).append(resource)
-        self._namespaces: tuple[dict[str, list[Resource]], dict[str, list[Resource]]] | None = None
-
-    def in_namespace(self, namespace: str, visible: Callable[[Resource], bool]) -> Callable[[Resource], bool]:
-        """Whether an object counts for a reference with a namespace: the original, else the current one."""
-        original, current = self._grouped()
-        if any(visible(resource) for resource in original.get(namespace, ())):
-            return lambda resource: resource.original.namespace == namespace
-        if namespace == CLUSTER or namespace not in current:
-            return lambda _: False
-        return lambda resource: resource.id.namespace == namespace
-
-    def _grouped(self) -> tuple[dict[str, list[Resource]], dict[str, list[Resource]]]:
-        if self._namespaces is None:
-            original: dict[str, list[Resource]] = {}
-            current: dict[str, list[Resource]] = {}
-            for resource in self.all:
-                original.setdefault(resource.original.namespace, []).append(resource)
-                current.setdefault(resource.id.namespace, []).append(resource)
-            original.pop(CLUSTER, None)
-            self._namespaces = original, current
-        return self._namespaces
-
-
 class _Referrer:
     """One field of one object, with what it may refer to."""
 
-    def __init__(self, resource: Resource, target: Gvk, path: str, candidates: _Candidates) -> None:
+    def __init__(self, resource: Resource, target: Gvk, path: str, candidates: Candidates) -> None:
         self._resource = resource
         self._target = target
         self._path = path
@@ -115,7 +99,7 @@ class _Referrer:
 
     def _follow_scalar(self, container: Any, key: Any) -> None:
         name = text_of(container[key])
-        known = self._candidates.by_name.get(name)
+        known = self._candidates.named(name)
         if not known:
             return
         found = self._choose([one for one in known if self._is_visible(one)], same_namespace=False)
@@ -126,7 +110,7 @@ class _Referrer:
         if "name" not in value:
             raise FieldError(f"{self._resource.id}: '{self._path}' refers to an object without a name")
         name = text_of(value["name"])
-        known = self._candidates.by_name.get(name)
+        known = self._candidates.named(name)
         if not known:
             return
         known = [one for one in known if self._is_visible(one)]
@@ -203,6 +187,6 @@ class _Referrer:
         )
 
 
-def _same_ending(one: list[str], other: list[str]) -> bool:
+def _same_ending(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     shorter, longer = sorted((one, other), key=len)
     return not longer if not shorter else longer[-len(shorter) :] == shorter

@@ -1,6 +1,7 @@
 """Replacements: a value of one object, or a given text, written into fields of others."""
 
-from collections.abc import Iterable
+import marshal
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.kustomize import structured
@@ -12,7 +13,7 @@ from penstock.kustomize.ids import CLUSTER, DEFAULT_NAMESPACE, Gvk
 from penstock.kustomize.kustomization import FieldOptions, Replacement, Selector, Source, Target
 from penstock.kustomize.place import Place
 from penstock.kustomize.records import read
-from penstock.kustomize.resource import Resource
+from penstock.kustomize.resource import Resource, Work
 from penstock.kustomize.selectors import SelectorMatcher
 from penstock.yaml import YAMLError, config, text_of
 from penstock.yaml.scalars import Untagged, WrittenBool, resolve
@@ -114,25 +115,54 @@ def _refined(value: Any, options: FieldOptions | None, path: str) -> Any:
 def _write(collection: Collection, value: Any, target: Target) -> None:
     if target.select is None:
         raise KustomizationError("a replacement target must `select` objects")
+    value = deep_copy(value)  # it may be written after its source has changed
     selected = SelectorMatcher(target.select)
     rejected = [SelectorMatcher(one) for one in target.reject]
     paths = [(path, split_dotted(path)) for path in target.field_paths or [_NAME]]
+    is_target = _targets(collection, selected, rejected)
+
+    def work(resource: Resource) -> None:
+        for path, parts in paths:
+            _write_field(resource, value, path, parts, target.options)
+
+    try:
+        content = marshal.dumps(value)
+    except ValueError:  # it remembers its text
+        step = _unremembered(work)
+    else:
+        options = target.options and (target.options.delimiter, target.options.index, target.options.create)
+        step = collection.step(("replacement", content, target.field_paths, options), work)
     for resource in collection:
-        if _is_target(resource, selected, rejected):
-            for path, parts in paths:
-                _write_field(resource, value, path, parts, target.options)
+        if is_target(resource):
+            step(resource)
 
 
-def _is_target(resource: Resource, selected: SelectorMatcher, rejected: list[SelectorMatcher]) -> bool:
-    if not selected.metadata_matches(resource):
-        return False
-    for one in rejected:
-        selector = one.selector
-        if (selector.label_selector or selector.annotation_selector) and one.metadata_matches(resource):
+def _unremembered(work: Work) -> Work:
+    def run(resource: Resource) -> None:
+        resource.release()
+        work(resource)
+
+    return run
+
+
+def _targets(
+    collection: Collection, selected: SelectorMatcher, rejected: list[SelectorMatcher]
+) -> Callable[[Resource], bool]:
+    chosen = selected.asked(collection)
+    refused = [(one, one.asked(collection)) for one in rejected]
+
+    def is_target(resource: Resource) -> bool:
+        if not chosen(resource):
             return False
-        if _names_something(selector) and _matches_any(resource, one):
-            return False
-    return _matches_any(resource, selected)
+        for one, matches_metadata in refused:
+            selector = one.selector
+            if (selector.label_selector or selector.annotation_selector) and matches_metadata(resource):
+                return False
+            if _names_something(selector) and _matches_any(resource, one):
+                return False
+        return _matches_any(resource, selected)
+
+    return is_target
 
 
 def _names_something(selector: Selector) -> bool:

@@ -1,14 +1,22 @@
-"""An object on its way through the build, and what the build has to remember about it."""
+"""An object on its way through the build, and what the build has to remember about it.
 
-from collections.abc import Mapping
+An object may be asleep: then only its summary is known, and the work that it still has to go through. Whoever touches
+its content wakes it up. When everything that would have been done to it is remembered from an earlier build, nobody
+does, and the object costs next to nothing.
+"""
+
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from penstock.kustomize.ids import CLUSTER, DEFAULT_NAMESPACE, Gvk, Id, Previous, gvk
 from penstock.kustomize.origin import Origin
 from penstock.schema import Schema
 from penstock.yaml import text_of
 from penstock.yaml.scalars import written_key
+
+if TYPE_CHECKING:
+    from penstock.kustomize.shared import Shared
 
 Object = dict[str, Any]
 Behavior = Literal["unspecified", "create", "replace", "merge"]
@@ -17,28 +25,28 @@ _NONE: Nulls = MappingProxyType({})
 Schemas = Mapping[tuple[str, ...], Any]
 
 
-class Shared:
-    """A label or annotation that one transformer put into several places.
+class Summary(NamedTuple):
+    """What others see of an object: all that names, references and selectors by name depend on."""
 
-    kustomize puts the same node there, so that whatever changes it later in one place changes it in all of them.
-    """
+    id: Id
+    namespace: str
+    previous: tuple[Previous, ...]
+    prefixes: tuple[str, ...]
+    suffixes: tuple[str, ...]
+    hashed: bool
+    is_empty: bool
 
-    __slots__ = ("key", "places", "value")
 
-    def __init__(self, key: str, value: str, places: list[dict[str, Any]]) -> None:
-        self.key = key
-        self.value: Any = value
-        self.places = places
+class Seed(NamedTuple):
+    """The state in which an object was read, and how to get it in that state again."""
 
-    def spread(self) -> None:
-        """Carry a change in one place over to the others."""
-        found = [place[self.key] for place in self.places if self.key in place]
-        changed = next((value for value in found if value != self.value), self.value)
-        if changed != self.value:
-            self.value = changed
-            for place in self.places:
-                if self.key in place:
-                    place[self.key] = changed
+    key: int
+    summary: Summary
+    read: Callable[[], "Resource"]
+    weight: int  # bytes
+
+
+Work = Callable[["Resource"], None]
 
 
 class Resource:
@@ -46,8 +54,11 @@ class Resource:
 
     __slots__ = (
         "_id",
+        "_pending",
+        "_seed",
         "behavior",
         "hashed",
+        "key",
         "nulls",
         "object",
         "origin",
@@ -57,6 +68,7 @@ class Resource:
         "schemas",
         "shared",
         "suffixes",
+        "summary",
         "touched",
         "variables",
         "written",
@@ -72,19 +84,94 @@ class Resource:
     ) -> None:
         self.object = value
         self._id: Id | None = None
+        self._seed: Seed | None = None
+        self._pending: list[Work] | None = None  # what an object that is asleep still has to go through; None: awake
+        self.key: int | None = None  # the number of its state; None: what becomes of it is not remembered
+        self.summary: Summary | None = None  # in the state that has this number
         self.schema = schema  # knows which kinds live outside namespaces
         self.origin = origin
         self.nulls = nulls  # how they were written, by path; None: all were left blank
         self.schemas: Schemas = {}  # OpenAPI schemas of fields, from comments
         self.written = False  # whether some value remembers its text
-        self.previous: list[Previous] = []
-        self.prefixes: list[str] = []
-        self.suffixes: list[str] = []
+        self.previous: tuple[Previous, ...] = ()
+        self.prefixes: tuple[str, ...] = ()
+        self.suffixes: tuple[str, ...] = ()
         self.touched: list[Origin] = []
         self.shared: list[Shared] = []
         self.variables: list[str] = []
         self.behavior: Behavior = "unspecified"
         self.hashed = False  # whether the name gets a suffix made from the content
+
+    @classmethod
+    def asleep(cls, seed: Seed, schema: Schema, *, origin: Origin | None) -> "Resource":
+        """An object that was read before."""
+        self = cls.__new__(cls)
+        self._seed, self._pending = seed, []
+        self.schema, self.origin = schema, origin
+        self.touched, self.variables = [], []
+        self._show(seed.key, seed.summary)
+        return self
+
+    def _show(self, key: int, summary: Summary) -> None:
+        self.key, self.summary = key, summary
+        self._id, _, self.previous, self.prefixes, self.suffixes, self.hashed, _ = summary
+
+    if not TYPE_CHECKING:  # for a type checker, an object is always awake
+
+        def __getattr__(self, name: str) -> Any:
+            """Wake up, because somebody asks for what is not there in an object that is asleep."""
+            if name not in _STATE or self._pending is None:
+                raise AttributeError(name)
+            self.wake()
+            return getattr(self, name)
+
+    def wake(self) -> None:
+        """Read the object again, and do all the work that was put off."""
+        if self._pending is None or self._seed is None:
+            return
+        pending, self._pending = self._pending, None
+        fresh = self._seed.read()
+        for name in _STATE:
+            setattr(self, name, getattr(fresh, name))
+        self._id = fresh.id
+        for work in pending:
+            work(self)
+            self._id = self.id
+
+    def advance(self, key: int, summary: Summary, work: Work) -> None:
+        """Go to a state that is known, by work that need not be done as long as nobody looks."""
+        if self._pending is None:
+            work(self)
+        else:
+            self._pending.append(work)
+        self._show(key, summary)
+
+    def settle(self, key: int) -> Summary:
+        """Give the state that work has led to a number."""
+        before, after = self.summary, self.summarized()
+        self.key = key
+        if before is None or after != before:
+            self.summary = before = after
+        return before
+
+    def summarized(self) -> Summary:
+        """The summary of the current state, whether it has a number or not."""
+        if self._pending is not None and self.summary is not None:
+            return self.summary
+        is_empty = not self.object
+        return Summary(self.id, self.namespace, self.previous, self.prefixes, self.suffixes, self.hashed, is_empty)
+
+    def release(self) -> None:
+        """Be awake and without a number, because something changes that no cache knows of."""
+        self.wake()
+        self.key = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left, because a patch deleted it."""
+        if self._pending is not None and self.summary is not None:
+            return self.summary.is_empty
+        return not self.object
 
     @property
     def gvk(self) -> Gvk:
@@ -101,6 +188,8 @@ class Resource:
 
     @property
     def namespace(self) -> str:
+        if self._pending is not None and self.summary is not None:
+            return self.summary.namespace
         metadata = self.object.get("metadata")
         return text_of(metadata.get("namespace")) if isinstance(metadata, dict) else ""
 
@@ -158,8 +247,9 @@ class Resource:
 
     def remember(self) -> None:
         """Keep the current identity, because something is about to change it."""
+        self.wake()
         current = self.id
-        self.previous.append(Previous(current.namespace, current.name, current.kind))
+        self.previous = (*self.previous, Previous(current.namespace, current.name, current.kind))
 
     def set_name(self, name: str) -> None:
         self._id = None
@@ -211,3 +301,17 @@ class Resource:
     def _null(self, field: str, key: str) -> str:
         """The text of a null: nothing if it was left blank."""
         return "" if self.nulls is None else self.nulls.get(("metadata", field, key), "null")
+
+
+_STATE = (
+    "object",
+    "nulls",
+    "schemas",
+    "written",
+    "shared",
+    "behavior",
+    "previous",
+    "prefixes",
+    "suffixes",
+    "hashed",
+)

@@ -64,14 +64,23 @@ class SelectorMatcher:
             return False
         return not self._annotations or all(one(resource.annotations) for one in self._annotations)
 
+    def asked(self, collection: Collection) -> Callable[[Resource], bool]:
+        """The same for the objects of a collection, which remembers the answers."""
+        if not self._labels and not self._annotations:
+            return self.metadata_matches
+        question = ("metadata", self.selector.label_selector, self.selector.annotation_selector)
+        return collection.question(question, self.metadata_matches)
+
 
 def select(collection: Collection, selector: Selector) -> list[Resource]:
     """The objects that a patch's target means; original and current name and namespace both count."""
     matcher = SelectorMatcher(selector)
-    return [resource for resource in collection if _selected(resource, matcher)]
+    metadata_matches = matcher.asked(collection)
+    return [resource for resource in collection if _selected(resource, matcher) and metadata_matches(resource)]
 
 
 def _selected(resource: Resource, matcher: SelectorMatcher) -> bool:
+    """Whether type, name and namespace match."""
     if not matcher.type_matches(resource.gvk):
         return False
     if matcher.selector.name or matcher.selector.namespace:
@@ -81,7 +90,7 @@ def _selected(resource: Resource, matcher: SelectorMatcher) -> bool:
             return False
         if not (matcher.name(original.name) or matcher.name(current.name)):
             return False
-    return matcher.metadata_matches(resource)
+    return True
 
 
 Requirement = Callable[[dict[str, str]], bool]

@@ -30,6 +30,7 @@ def add_value(collection: Collection, value: str, targets: list[ValueTarget]) ->
             raise KustomizationError("a value target needs a `fieldPath`, and its position cannot be negative")
         chosen = collection.resources if target.selector is None else select(collection, target.selector)
         for resource in chosen:
+            resource.release()
             if target.field_path == "metadata/namespace":
                 namespaces.put_one(resource, value)
             else:

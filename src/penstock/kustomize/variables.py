@@ -52,7 +52,7 @@ def _matched(variable: Variable, collection: Collection) -> list[Resource]:
                 return True
         return False
 
-    return [resource for resource in collection if resource.object and matches(resource)]
+    return [resource for resource in collection if not resource.is_empty and matches(resource)]
 
 
 def resolve(collection: Collection, variables: Variables, specs: FieldSpecs, context: Context) -> None:
@@ -64,6 +64,7 @@ def resolve(collection: Collection, variables: Variables, specs: FieldSpecs, con
     setter = _setter(values, used)
     find = fieldspecs.by_type(specs)
     for resource in collection:
+        resource.release()
         resource.forget()
         for spec in find(resource.gvk):
             try:
