@@ -62,9 +62,24 @@ def test_a_link_swapped_in_after_the_directory_was_resolved(tmp_path: Path) -> N
     tree, top = on_disk(tmp_path)
     inside = tmp_path / "root" / "sub"
     assert tree.read(f"{top}/root/sub/b.txt", within=f"{top}/root") == b"b"
+    assert tree.read(f"{top}/root/a.txt", within=f"{top}/root") == b"a"
     (inside / "b.txt").unlink()
     inside.rmdir()
     inside.symlink_to(tmp_path / "other")
+    with pytest.raises(EscapeError):
+        tree.read(f"{top}/root/sub/c.txt", within=f"{top}/root")
+
+
+def test_a_directory_that_is_open_stays_the_one_it_was(tmp_path: Path) -> None:
+    tree, top = on_disk(tmp_path)
+    inside = tmp_path / "root" / "sub"
+    assert tree.read(f"{top}/root/sub/b.txt", within=f"{top}/root") == b"b"
+    inside.rename(tmp_path / "moved")
+    inside.symlink_to(tmp_path / "other")
+    assert tree.read(f"{top}/root/sub/b.txt", within=f"{top}/root") == b"b"
+    with pytest.raises(FileError):
+        tree.read(f"{top}/root/sub/c.txt", within=f"{top}/root")
+    tree.close()
     with pytest.raises(EscapeError):
         tree.read(f"{top}/root/sub/c.txt", within=f"{top}/root")
 

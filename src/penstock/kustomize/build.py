@@ -88,6 +88,7 @@ def build_result(
     except RecursionError as error:
         raise BuildError(f"'{root}' is nested too deeply to be built") from error
     finally:
+        tree.close()
         if remotes is not None:
             remotes.close()
     return Result(items, context.warnings)

@@ -48,7 +48,10 @@ class Collection:
         self.resources.append(resource)
         self._any = None
 
-    def extend(self, resources: Iterable[Resource]) -> None:
+    def extend(self, resources: "Iterable[Resource] | Collection") -> None:
+        if isinstance(resources, Collection) and not self.resources and resources._current is not None:
+            self.resources, self._current, self._any = list(resources), set(resources._current), None
+            return
         for resource in resources:
             self.append(resource)
 
@@ -95,8 +98,8 @@ class Collection:
             self._any = {}
             for resource in self.resources:
                 if not resource.is_empty:
-                    names = (resource.name, *(previous.name for previous in resource.previous))
-                    for name in dict.fromkeys(names):
+                    names = {resource.id.name, *[previous.name for previous in resource.previous]}
+                    for name in names:
                         self._any.setdefault(name, []).append(resource)
         return [resource for resource in self._any.get(identity.name, ()) if identity in resource.ids]
 
@@ -185,6 +188,9 @@ class Collection:
         if cache is None:
             return value
         number = cache.number("last")
+        from msgspec import msgpack  # a command that builds once has no use for it
+
+        encode, decode = msgpack.Encoder().encode, msgpack.Decoder().decode
 
         def get(resource: Resource) -> Object:
             key = resource.key
@@ -192,12 +198,12 @@ class Collection:
                 return value(resource)
             known: bytes | None = cache.get((key, number))
             if known is not None:
-                thawed: Object = marshal.loads(known)  # noqa: S302  -- our own, from memory
+                thawed: Object = decode(known)
                 return thawed
             found = value(resource)
             try:
-                content = marshal.dumps(found)
-            except ValueError:  # not plain after all
+                content = encode(found)
+            except (TypeError, ValueError, OverflowError):  # not plain after all
                 return found
             cache.put((key, number), content, weight=len(content))
             return found

@@ -50,15 +50,22 @@ def kind_order(gvk: Gvk, ranks: dict[str, int] = _DEFAULT) -> tuple[int, str]:
 
 def sort(collection: Collection, *, first: Sequence[str] = FIRST, last: Sequence[str] = LAST) -> None:
     """Put the objects in the legacy order: by kind, then namespace and name."""
+    types: dict[tuple[str, str, str], tuple[int, str, str]] = {}
     ranks = _DEFAULT if (first, last) == (FIRST, LAST) else _ranks(first, last)
 
     def key(resource: Resource) -> tuple[int, str, str]:
-        gvk = resource.gvk
+        group, version, kind, name, _ = resource.id
+        known = types.get((group, version, kind))
+        if known is None:
+            known = types[group, version, kind] = type_key(Gvk(group, version, kind))
+        rank, text, shown = known
+        return rank, text, f"{shown}|{resource.namespace or '~X'}|{name or '~N'}"
+
+    def type_key(gvk: Gvk) -> tuple[int, str, str]:
         rank, text = kind_order(gvk, ranks)
         if gvk.kind == "Namespace" and not gvk.group:
             text = ""  # before the namespaces of other groups
-        namespace, name = resource.namespace or "~X", resource.name or "~N"
-        return rank, text, f"{gvk}|{namespace}|{name}"
+        return rank, text, str(gvk)
 
     collection.resources.sort(key=key)
 

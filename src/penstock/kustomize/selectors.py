@@ -76,13 +76,22 @@ def select(collection: Collection, selector: Selector) -> list[Resource]:
     """The objects that a patch's target means; original and current name and namespace both count."""
     matcher = SelectorMatcher(selector)
     metadata_matches = matcher.asked(collection)
-    return [resource for resource in collection if _selected(resource, matcher) and metadata_matches(resource)]
+    types: dict[Gvk, bool] = {}
+
+    def type_matches(gvk: Gvk) -> bool:
+        known = types.get(gvk)
+        if known is None:
+            known = types[gvk] = matcher.type_matches(gvk)
+        return known
+
+    return [
+        resource
+        for resource in collection
+        if type_matches(resource.gvk) and _name_matches(resource, matcher) and metadata_matches(resource)
+    ]
 
 
-def _selected(resource: Resource, matcher: SelectorMatcher) -> bool:
-    """Whether type, name and namespace match."""
-    if not matcher.type_matches(resource.gvk):
-        return False
+def _name_matches(resource: Resource, matcher: SelectorMatcher) -> bool:
     if matcher.selector.name or matcher.selector.namespace:
         current = resource.id
         original = resource.original

@@ -1,7 +1,8 @@
 """A tree on disk.
 
 Checking a name first and opening it afterwards would leave a gap in which somebody can put a link in its
-place. So the file is opened first, and then it is the open file that has to be one that lies inside.
+place. So the directory is opened first, and then it is the open directory that has to lie inside; its files are
+opened from there.
 """
 
 import os
@@ -11,15 +12,29 @@ from penstock.paths.errors import EscapeError, FileError
 from penstock.paths.tree import is_within
 
 _LARGEST = 64 << 20  # bytes
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NOT_NAMES = frozenset({"", ".", ".."})
 
 
 class DiskTree:
-    """Directories and files of this machine."""
+    """Directories and files of this machine.
+
+    The directory that was read from last stays open, so that its files need not be looked for from the root; `close`
+    lets go of it.
+    """
 
     def __init__(self, *, largest: int = _LARGEST) -> None:
         self._largest = largest
         self._real: dict[str, str] = {}  # directories that were resolved already
+        self._folder = ""  # the directory that is open
+        self._folder_handle = -1
+        self._folder_real = ""  # where it really lay when it was opened
+
+    def close(self) -> None:
+        """Close what is open; the next read opens it again."""
+        if self._folder_handle >= 0:
+            os.close(self._folder_handle)
+        self._folder, self._folder_handle = "", -1
 
     def directory(self, path: str) -> str:
         """The real name of a directory, all links resolved."""
@@ -37,37 +52,43 @@ class DiskTree:
         parent, _, name = path.rpartition("/")
         if name in _NOT_NAMES or parent not in self._real:
             parent, name = os.path.split(os.path.normpath(path))
-        target = f"{self._real_directory(parent)}/{name}"
+        folder = self._real_directory(parent)
         try:
-            handle = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            if folder != self._folder:
+                self._open_folder(folder)
+            handle = os.open(name, _FLAGS, dir_fd=self._folder_handle)
         except OSError as error:
+            target = f"{folder}/{name}"
             if not os.path.islink(target):  # noqa: PTH114
                 raise FileError(f"cannot read '{path}': {error.strerror}") from error
-            target = os.path.realpath(target)
-            handle = _open(target, path)
+            return self._read_link(target, path, within)
         try:
-            if within is not None:
-                self._confine(handle, target, path, within)
+            if within is not None and not is_within(self._folder_real, within):
+                raise EscapeError(f"'{path}' is not in or below '{within}'")
             return self._content(handle, path)
         finally:
             os.close(handle)
+
+    def _read_link(self, link: str, path: str, within: str | None) -> bytes:
+        target = os.path.realpath(link)
+        handle = _open(target, path)
+        try:
+            if within is not None and not is_within(_really(handle, target), within):
+                raise EscapeError(f"'{path}' is not in or below '{within}'")
+            return self._content(handle, path)
+        finally:
+            os.close(handle)
+
+    def _open_folder(self, folder: str) -> None:
+        self.close()
+        self._folder_handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._folder, self._folder_real = folder, _really(self._folder_handle, folder)
 
     def _real_directory(self, path: str) -> str:
         real = self._real.get(path)
         if real is None:
             real = self._real[path] = os.path.realpath(path)
         return real
-
-    def _confine(self, handle: int, target: str, path: str, within: str) -> None:
-        if not is_within(target, within):
-            raise EscapeError(f"'{path}' is not in or below '{within}'")
-        # The directories above may have been swapped for links since they were resolved.
-        try:
-            real = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115
-        except OSError:
-            real = os.path.realpath(target)
-        if real != target and not is_within(real, within):
-            raise EscapeError(f"'{path}' is not in or below '{within}'")
 
     def _content(self, handle: int, path: str) -> bytes:
         status = os.fstat(handle)
@@ -83,6 +104,14 @@ class DiskTree:
 
 def _open(target: str, path: str) -> int:
     try:
-        return os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return os.open(target, _FLAGS)
     except OSError as error:
         raise FileError(f"cannot read '{path}': {error.strerror}") from error
+
+
+def _really(handle: int, name: str) -> str:
+    """Where something that is open lies; the directories above may have been swapped for links in between."""
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115
+    except OSError:
+        return os.path.realpath(name)

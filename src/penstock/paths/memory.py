@@ -25,6 +25,9 @@ class MemoryTree:
             raise FileError(f"'{path}' {reason}")
         return path
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def read(self, path: str, *, within: str | None = None) -> bytes:
         """The content of a file."""
         path = posixpath.normpath(posixpath.join("/", path))

@@ -10,6 +10,10 @@ class Tree(Protocol):
         """The real name of a directory, all links resolved; FileError if there is none."""
         ...
 
+    def close(self) -> None:
+        """Let go of whatever is open."""
+        ...
+
     def read(self, path: str, *, within: str | None = None) -> bytes:
         """The content of a file; EscapeError unless it really lies in or below the directory `within`."""
         ...
