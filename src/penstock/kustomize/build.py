@@ -176,7 +176,7 @@ def _finished(kustomization: Kustomization, collection: Collection, context: Con
         return _plain(resource)
 
     last = collection.last(value)
-    return [Built(last(resource), resource.origin, tuple(resource.touched)) for resource in collection]
+    return [Built(last(resource), resource.origin, resource.touched) for resource in collection]
 
 
 def _plain(resource: Resource) -> Object:

@@ -49,21 +49,32 @@ class Collection:
         self._any = None
 
     def extend(self, resources: "Iterable[Resource] | Collection") -> None:
-        if isinstance(resources, Collection) and not self.resources and resources._current is not None:
-            self.resources, self._current, self._any = list(resources), set(resources._current), None
+        if isinstance(resources, Collection) and not self.resources and resources.twice() is None:
+            self.resources = list(resources)
+            self.changed()
             return
         for resource in resources:
             self.append(resource)
 
     def check(self) -> None:
         """ResourceError if two objects have one identity by now."""
-        if self._current is None:
-            seen: set[Id] = set()
-            for resource in self.resources:
-                if resource.id in seen:
-                    raise ResourceError(f"two objects have the identity {resource.id}")
-                seen.add(resource.id)
-            self._current = seen
+        if (twice := self.twice()) is not None:
+            raise ResourceError(f"two objects have the identity {twice}")
+
+    def twice(self) -> Id | None:
+        """An identity that two objects have by now."""
+        if self._current is not None:
+            return None
+        identities = [resource.id for resource in self.resources]
+        current = set(identities)
+        if len(current) == len(identities):
+            self._current = current
+            return None
+        for identity in identities:
+            if identity not in current:
+                return identity
+            current.remove(identity)
+        return None
 
     def changed(self) -> None:
         """Forget the indexes, because an identity changed or an object went away."""

@@ -89,8 +89,7 @@ def _take_over(new: Resource, old: Resource) -> None:
     new.hashed = new.hashed and old.hashed
     new.behavior = old.behavior
     new.previous, new.prefixes, new.suffixes = old.previous, old.prefixes, old.suffixes
-    new.variables = list(old.variables)
-    new.touched = list(old.touched)
+    new.variables, new.touched = old.variables, old.touched
 
 
 def _texts(values: object) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """The namespace transformer."""
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -32,23 +31,14 @@ def put(
         raise KustomizationError(f"setRoleBindingSubjects must be one of {', '.join(SUBJECTS)}, not '{subjects}'")
     setter = _setter(namespace, unset_only=unset_only)
     find = fieldspecs.by_type(specs)
-    count = Counter(resource.id for resource in collection)
 
     def work(resource: Resource) -> None:
         resource.remember()
         move(resource, setter, find, subjects)
 
-    step = collection.step(("namespace", namespace, unset_only, subjects, specs), work)
-    for resource in collection:
-        before = resource.id
-        step(resource)
-        after = resource.id
-        if after != before:
-            count[before] -= 1
-            count[after] += 1
-        if count[after] != 1:
-            raise ResourceError(f"the namespace '{namespace}' gives two objects the identity {after}")
-    collection.changed()
+    collection.each(("namespace", namespace, unset_only, subjects, specs), work, renames=True)
+    if (twice := collection.twice()) is not None:
+        raise ResourceError(f"the namespace '{namespace}' gives two objects the identity {twice}")
 
 
 def put_one(resource: Resource, namespace: str) -> None:

@@ -7,11 +7,10 @@ from penstock.kustomize import jsonpatch, manifests
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.copying import deep_copy, holds_null
 from penstock.kustomize.errors import BuildError, PatchError
-from penstock.kustomize.ids import Id
 from penstock.kustomize.kustomization import Patch, PatchOptions, Selector
 from penstock.kustomize.merge import merge
 from penstock.kustomize.place import Place
-from penstock.kustomize.resource import Object, Resource
+from penstock.kustomize.resource import Object, Resource, Work
 from penstock.kustomize.selectors import select
 from penstock.schema import Schema
 from penstock.yaml import YAMLError, config, plain, through_json
@@ -167,27 +166,30 @@ def _owner(collection: Collection, one: Strategic) -> Resource:
 
 
 def _merge_into_selected(collection: Collection, target: Selector, one: Strategic) -> None:
-    selected = {resource.id for resource in select(collection, target)}
+    selected = select(collection, target)
     if not selected:
         return
+    if collection.twice() is not None:  # then those with the identity of a selected one are meant too
+        identities = {resource.id for resource in selected}
+        selected = [resource for resource in collection if resource.id in identities]
     template = _normal(one.resource)
 
     def work(resource: Resource) -> None:
         _merge(resource, {**deep_copy(template.object), "apiVersion": resource.gvk.api_version}, one)
 
     step = collection.step(("merge into selected", one.key), work)
-    seen = set[Id]()
-    for resource in collection:
-        before = resource.id
-        if before in selected:
-            step(resource)
-        identity = resource.id
-        if identity is not before and identity != before:
-            collection.changed()
-        if not resource.is_empty:
-            if identity in seen:
-                raise PatchError(f"the patch {one.source} gives two objects the identity {identity}")
-            seen.add(identity)
+    for resource in selected:
+        _merge_into(collection, resource, step)
+    collection.drop_empty()
+    if (twice := collection.twice()) is not None:
+        raise PatchError(f"the patch {one.source} gives two objects the identity {twice}")
+
+
+def _merge_into(collection: Collection, resource: Resource, step: Work) -> None:
+    before = resource.id
+    step(resource)
+    if resource.is_empty or resource.id != before:
+        collection.changed()
 
 
 def _normal(one: Resource) -> Resource:
@@ -201,12 +203,8 @@ def _normal(one: Resource) -> Resource:
 
 def _merge_into_owner(collection: Collection, one: Strategic, name: str) -> None:
     """Merge a patch without a target into the object that it names."""
-    resource = _owner(collection, one)
-    before = resource.id
     step = collection.step((name, one.key), lambda resource: _merge(resource, deep_copy(one.resource.object), one))
-    step(resource)
-    if resource.is_empty or resource.id != before:
-        collection.changed()
+    _merge_into(collection, _owner(collection, one), step)
 
 
 def _merge(resource: Resource, patch: Object, one: Strategic) -> None:

@@ -96,9 +96,9 @@ class Resource:
         self.previous: tuple[Previous, ...] = ()
         self.prefixes: tuple[str, ...] = ()
         self.suffixes: tuple[str, ...] = ()
-        self.touched: list[Origin] = []
+        self.touched: tuple[Origin, ...] = ()
         self.shared: list[Shared] = []
-        self.variables: list[str] = []
+        self.variables: tuple[str, ...] = ()
         self.behavior: Behavior = "unspecified"
         self.hashed = False  # whether the name gets a suffix made from the content
 
@@ -108,7 +108,7 @@ class Resource:
         self = cls.__new__(cls)
         self._seed, self._pending = seed, []
         self.schema, self.origin = schema, origin
-        self.touched, self.variables = [], []
+        self.touched, self.variables = (), ()
         self._show(seed.key, seed.summary)
         return self
 

@@ -16,7 +16,7 @@ def note(collection: Collection, origin: Origin) -> None:
         if resource.origin is None:
             resource.origin = origin
         else:
-            resource.touched.append(origin)
+            resource.touched = (*resource.touched, origin)
 
 
 def annotate(collection: Collection, *, origins: bool, transformations: bool) -> None:

@@ -26,7 +26,7 @@ def declare(variables: Variables, more: Iterable[Variable], collection: Collecti
         if len(matched) > 1:
             raise KustomizationError(f"the variable '{variable.name}' could read any of {len(matched)} objects")
         for resource in matched:
-            resource.variables.append(variable.name)
+            resource.variables = (*resource.variables, variable.name)
         join(variables, [variable])
 
 
