@@ -1,6 +1,7 @@
 """The objects of a build in their order, found by identity without searching."""
 
 import marshal
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
@@ -106,13 +107,15 @@ class Collection:
     def ever(self, identity: Id) -> list[Resource]:
         """The objects that have or had the identity."""
         if self._any is None:
-            self._any = {}
+            self._any = defaultdict(list)
             for resource in self.resources:
-                if not resource.is_empty:
-                    names = {resource.id.name, *[previous.name for previous in resource.previous]}
-                    for name in names:
-                        self._any.setdefault(name, []).append(resource)
-        return [resource for resource in self._any.get(identity.name, ()) if identity in resource.ids]
+                name = resource.id.name
+                self._any[name].append(resource)
+                if resource.previous:
+                    for other in {previous.name for previous in resource.previous if previous.name != name}:
+                        self._any[other].append(resource)
+        found = self._any.get(identity.name, ())
+        return [resource for resource in found if not resource.is_empty and identity in resource.ids]
 
     def each(self, step: Hashable, work: Work, *, renames: bool = False) -> None:
         """Do the work of a step on every object; `renames` says that their identities may change."""
