@@ -8,18 +8,12 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from penstock.kustomize import (
-    generators,
-    manifests,
-    transform,
-    variables,
-)
-from penstock.kustomize import (
     kustomization as kustomizations,
 )
+from penstock.kustomize import manifests, transform
 from penstock.kustomize.cache import Cache
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.config import EMPTY, TransformerConfig, default
-from penstock.kustomize.configurations import from_crds, from_files
 from penstock.kustomize.context import Context
 from penstock.kustomize.errors import BuildError, KustomizationError, LoadError, ResourceError
 from penstock.kustomize.kustomization import Kustomization, Variable
@@ -41,7 +35,8 @@ class Accumulated:
         """Add what a base comes to."""
         self.collection.extend(other.collection)
         self.config = self.config.merged(other.config)
-        variables.join(self.variables, other.variables.values())
+        if other.variables:
+            _variables().join(self.variables, other.variables.values())
 
 
 def read(loader: Loader, origin: Origin, context: Context) -> tuple[Kustomization, Place]:
@@ -97,8 +92,8 @@ def accumulate(kustomization: Kustomization, place: Place, into: Accumulated) ->
     for path in kustomization.all_resources:
         _resource(path, place, into)
     into.config = into.config.merged(_configured(kustomization, place))
-    for generated in generators.generate(kustomization, place):
-        generators.absorb(into.collection, generated)
+    if kustomization.generates:
+        _generators().add(kustomization, place, into.collection)
     if kustomization.generators:
         _plugins().generate(_configs(kustomization.generators, place), place, into.collection)
     for path in kustomization.components:
@@ -108,18 +103,38 @@ def accumulate(kustomization: Kustomization, place: Place, into: Accumulated) ->
         _plugins().transform(_configs(kustomization.transformers, place), place, into.collection)
     if kustomization.validators:
         _plugins().validate(_configs(kustomization.validators, place), place, into.collection)
-    variables.declare(into.variables, kustomization.vars or (), into.collection)
+    if kustomization.vars:
+        _variables().declare(into.variables, kustomization.vars, into.collection)
     return into
 
 
+# What few builds need is imported when it is needed: all of them should start fast.
+
+
+def _generators() -> ModuleType:
+    from penstock.kustomize import generators
+
+    return generators
+
+
 def _plugins() -> ModuleType:
-    from penstock.kustomize import plugins  # few builds configure any, and all of them should start fast
+    from penstock.kustomize import plugins
 
     return plugins
 
 
+def _variables() -> ModuleType:
+    from penstock.kustomize import variables
+
+    return variables
+
+
 def _configured(kustomization: Kustomization, place: Place) -> TransformerConfig:
     found = default()
+    if not kustomization.configurations and not kustomization.crds:
+        return found
+    from penstock.kustomize.configurations import from_crds, from_files
+
     if kustomization.configurations:
         found = found.merged(from_files(kustomization.configurations, place))
     if kustomization.crds:

@@ -5,7 +5,7 @@ from os import PathLike, fspath
 from os.path import abspath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.kustomize import annotations, labels, names, order, references, tracking, variables
+from penstock.kustomize import annotations, labels, names, order, references
 from penstock.kustomize.accumulate import Accumulated, accumulate, choose_schema, read
 from penstock.kustomize.cache import SHARED, Cache
 from penstock.kustomize.collection import Collection
@@ -128,7 +128,10 @@ def _run(loader: Loader, context: Context) -> list[Built]:
     # What follows looks at all objects together, so it happens once, at the end.
     names.add_hashes(collection)
     references.update(collection, result.config)
-    variables.resolve(collection, result.variables, result.config.variables, context)
+    if result.variables:
+        from penstock.kustomize import variables  # few builds have any, and all of them should start fast
+
+        variables.resolve(collection, result.variables, result.config.variables, context)
     _drop_local(collection)
     _sort(kustomization, collection, context)
     return _finished(kustomization, collection, context)
@@ -169,6 +172,8 @@ def _finished(kustomization: Kustomization, collection: Collection, context: Con
         labels.put(collection, _MANAGED_BY, (labels.METADATA_LABELS,))
     origins, transformations = "originAnnotations" in wanted, "transformerAnnotations" in wanted
     if origins or transformations:
+        from penstock.kustomize import tracking
+
         tracking.annotate(collection, origins=origins, transformations=transformations)
 
     def value(resource: Resource) -> Object:

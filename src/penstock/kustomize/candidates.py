@@ -6,7 +6,6 @@ same, the outcome is.
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from penstock.kustomize.ids import CLUSTER
 from penstock.kustomize.resource import Resource, Summary
@@ -14,13 +13,22 @@ from penstock.kustomize.resource import Resource, Summary
 Namespaces = frozenset[tuple[str, str, str]]  # original, effective and written namespace of all objects
 
 
-class Followed(NamedTuple):
+class Followed:
     """What became of an object, and on what answers that depends."""
 
-    key: int
-    summary: Summary
-    names: tuple[tuple[str, tuple[Summary, ...]], ...]
-    namespaces: Namespaces | None  # None: nobody asked
+    __slots__ = ("key", "names", "namespaces", "summary")
+
+    def __init__(
+        self,
+        key: int,
+        summary: Summary,
+        names: tuple[tuple[str, tuple[Summary, ...]], ...],
+        namespaces: Namespaces | None,
+    ) -> None:
+        self.key = key
+        self.summary = summary
+        self.names = names
+        self.namespaces = namespaces  # None: nobody asked
 
 
 class Candidates:

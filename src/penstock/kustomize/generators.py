@@ -21,8 +21,13 @@ from penstock.yaml import text_of
 _LINE = 70  # base64 characters
 
 
-def generate(kustomization: Kustomization, place: Place) -> Iterator[Resource]:
-    """What the generator fields of a kustomization make."""
+def add(kustomization: Kustomization, place: Place, collection: Collection) -> None:
+    """Add what the generator fields make."""
+    for generated in _generated(kustomization, place):
+        absorb(collection, generated)
+
+
+def _generated(kustomization: Kustomization, place: Place) -> Iterator[Resource]:
     shared = kustomization.generator_options
     for arguments in kustomization.config_map_generator:
         yield config_map(arguments, shared, place)

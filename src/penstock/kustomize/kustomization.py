@@ -216,6 +216,12 @@ class Kustomization(Record):
         return [*self.images, *(self.image_tags or ())]
 
     @property
+    def generates(self) -> bool:
+        """Whether a generator field makes objects, or says that something should."""
+        charts = self.helm_charts or self.helm_chart_inflation_generator
+        return bool(self.config_map_generator or self.secret_generator or charts)
+
+    @property
     def is_component(self) -> bool:
         return self.kind == COMPONENT
 

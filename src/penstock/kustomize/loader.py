@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from penstock.kustomize.repospec import RepoSpec
 
-_URL = re.compile(r"https?://", re.IGNORECASE)
-_MAYBE_REMOTE = re.compile(r"[a-zA-Z]+://|git::|[a-zA-Z][a-zA-Z0-9-]*@|github\.com[/:]", re.IGNORECASE)
+# Not compiled before a path is met that may be remote: most trees are local, and all of them should start fast.
+_MAYBE_REMOTE = r"(?i)[a-z]+://|git::|[a-z][a-z0-9-]*@|github\.com[/:]"
 
 
 class Remotes(Protocol):
@@ -39,7 +39,7 @@ class Loader(NamedTuple):
 
     def read(self, path: str) -> bytes:
         """The content of a file; a relative path starts at the root."""
-        if "://" in path and _URL.match(path):
+        if path[:8].lower().startswith(("http://", "https://")):
             return self._fetch(path)
         try:
             full = path if path.startswith("/") else f"{self.root.rstrip('/')}/{path}"
@@ -66,7 +66,7 @@ class Loader(NamedTuple):
 
     def repository(self, path: str) -> "RepoSpec | None":
         """The repository that a path names, None for a local one."""
-        if not _MAYBE_REMOTE.match(path):
+        if not (":" in path or "@" in path or ".com/" in path.lower()) or not re.match(_MAYBE_REMOTE, path):
             return None
         from penstock.kustomize import repospec  # most trees are local
 

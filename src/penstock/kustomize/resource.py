@@ -37,13 +37,16 @@ class Summary(NamedTuple):
     is_empty: bool
 
 
-class Seed(NamedTuple):
+class Seed:
     """The state in which an object was read, and how to get it in that state again."""
 
-    key: int
-    summary: Summary
-    read: Callable[[], "Resource"]
-    weight: int  # bytes
+    __slots__ = ("key", "read", "summary", "weight")
+
+    def __init__(self, key: int, summary: Summary, read: "Callable[[], Resource]", weight: int) -> None:
+        self.key = key
+        self.summary = summary
+        self.read = read
+        self.weight = weight  # bytes
 
 
 Work = Callable[["Resource"], None]

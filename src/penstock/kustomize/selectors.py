@@ -103,7 +103,7 @@ def _name_matches(resource: Resource, matcher: SelectorMatcher) -> bool:
 
 
 Requirement = Callable[[dict[str, str]], bool]
-_CLAUSE = re.compile(
+_CLAUSE = (
     r"\s*(?:"
     r"(?P<absent>!)\s*(?P<gone>[^\s!=,()]+)"
     r"|(?P<key>[^\s!=,()<>]+)\s+(?P<set>in|notin)\s*\((?P<values>[^)]*)\)"
@@ -121,9 +121,10 @@ def requirements(text: str) -> tuple[Requirement, ...]:
 
 
 def _clauses(text: str) -> Iterator[Requirement]:
+    clause = re.compile(_CLAUSE)
     at = 0
     while at < len(text):
-        match = _CLAUSE.match(text, at)
+        match = clause.match(text, at)
         if match is None or match.end() == at:
             raise KustomizationError(f"'{text}' is not a label selector")
         yield _requirement(match)

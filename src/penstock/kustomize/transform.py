@@ -2,19 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 
-from penstock.kustomize import fieldspecs, images, labels, names, namespaces, patches, replicas
+from penstock.kustomize import fieldspecs, images, labels, names, namespaces, patches
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.config import TransformerConfig
 from penstock.kustomize.fieldspecs import FieldSpecs
 from penstock.kustomize.kustomization import Kustomization, Label, Patch
 from penstock.kustomize.place import Place
-from penstock.kustomize.tracking import note
 
 
 def run(kustomization: Kustomization, place: Place, collection: Collection, config: TransformerConfig) -> None:
     """Change the objects as the fields of the kustomization say."""
     for name in _built_in(kustomization, place, collection, config):
         if place.context.tracked:
+            from penstock.kustomize.tracking import note  # few builds ask for it, and all of them should start fast
+
             note(collection, place.origin.configuration(place.file_name, name))
 
 
@@ -42,6 +43,8 @@ def _built_in(
         yield "AnnotationsTransformer"
     yield from _json_patches(kustomization.patches_json6902 or (), place, collection)
     for replica in kustomization.replicas:
+        from penstock.kustomize import replicas
+
         replicas.put(collection, replica, config.replicas)
         yield "ReplicaCountTransformer"
     for image in kustomization.all_images:

@@ -28,7 +28,7 @@ NOT_FINITE = {
 
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
-_TIME = re.compile(
+_TIME = (  # not compiled before the first one is met: few builds have any, and all of them should start fast
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,](\d+))?(Z|[-+]\d\d:\d\d))"
     r"|(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,](\d+))?))?\Z"
@@ -233,7 +233,7 @@ def _json_number(value: float) -> int | float:
 
 
 def _time(text: str) -> WrittenTime | None:
-    match = _TIME.match(text)
+    match = re.match(_TIME, text)
     if match is None:
         return None
     year, month, day, *clock = match.groups()
