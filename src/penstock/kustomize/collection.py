@@ -119,13 +119,13 @@ class Collection:
 
     def each(self, step: Hashable, work: Work, *, renames: bool = False) -> None:
         """Do the work of a step on every object; `renames` says that their identities may change."""
-        run = self.step(step, work)
+        run = self.step(step, work, renames=renames)
         for resource in self.resources:
             run(resource)
         if renames:
             self.changed()
 
-    def step(self, step: Hashable, work: Work) -> Work:
+    def step(self, step: Hashable, work: Work, *, renames: bool = True) -> Work:
         """Work on single objects that is not done again where its outcome is remembered.
 
         What it makes of an object may depend on nothing but the object's state and what `step` names. It may be done
@@ -148,8 +148,8 @@ class Collection:
                 return
             resource.release()
             work(resource)
-            after = cache.new_state()
-            cache.put((key, number), (after, resource.settle(after)))
+            after = resource.key = cache.new_state()
+            cache.put((key, number), (after, resource.settle(after) if renames else resource.summary))
 
         return run
 
@@ -180,19 +180,23 @@ class Collection:
         number = cache.number(step)
 
         def run(resource: Resource) -> None:
-            key, before = resource.key, resource.summarized()
+            key = resource.key
             known: Followed | None = None if key is None else cache.get((key, number))
             if known is not None and candidates.agree(known):
                 resource.advance(known.key, known.summary, work)
                 return
+            before = resource.summarized() if key is None or resource.summary is None else resource.summary
             candidates.begin()
             resource.release()
             work(resource)
-            if resource.summarized() != before:
+            after = cache.new_state()
+            summary = resource.settle(after)
+            if key is not None and summary == before:
+                cache.put((key, number), candidates.answers(after, summary), weight=_FOLLOWED)
+                return
+            resource.release()
+            if summary != before:
                 candidates.moved()
-            elif key is not None:
-                after = cache.new_state()
-                cache.put((key, number), candidates.answers(after, resource.settle(after)), weight=_FOLLOWED)
 
         return run
 

@@ -36,6 +36,7 @@ class FieldSpec(NamedTuple):
 
 
 FieldSpecs = tuple[FieldSpec, ...]
+_HARMLESS = ("spec/", "metadata/labels", "metadata/annotations")
 
 
 @lru_cache(maxsize=4096)
@@ -69,6 +70,11 @@ def by_type(specs: FieldSpecs) -> Callable[[Gvk], FieldSpecs]:
         return found
 
     return find
+
+
+def may_rename(specs: FieldSpecs) -> bool:
+    """Whether a field may be among those that make up the identity of an object."""
+    return any(not spec.path.startswith(_HARMLESS) for spec in specs)
 
 
 def visit(value: Any, spec: FieldSpec, setter: Setter, make: Callable[[], Any] | None = None) -> None:

@@ -55,7 +55,7 @@ def put(collection: Collection, image: Image, specs: FieldSpecs, *, untagged: bo
         resource.written = resource.written or untagged
 
     wanted = (image.name, image.new_name, image.new_tag, image.digest, image.tag_suffix)
-    collection.each(("image", wanted, untagged, specs), work)
+    collection.each(("image", wanted, untagged, specs), work, renames=fieldspecs.may_rename(specs))
 
 
 def _walk(value: Any, setter: fieldspecs.Setter) -> None:

@@ -46,7 +46,7 @@ def put(collection: Collection, pairs: Mapping[str, str], specs: FieldSpecs) -> 
             _share(resource, pairs, added)
         added.clear()
 
-    collection.each(("labels", tuple(pairs.items()), specs), work)
+    collection.each(("labels", tuple(pairs.items()), specs), work, renames=fieldspecs.may_rename(specs))
 
 
 def _share(resource: Resource, pairs: Mapping[str, str], added: list[tuple[dict[str, Any], set[str]]]) -> None:
