@@ -22,6 +22,13 @@ SCHEMES = ("https", "http", "ssh")  # never `file` or `ext`: they reach into thi
 _LARGEST = 64 << 20  # bytes of a file
 _REDIRECTS = 5
 _SECONDS = 30.0  # to connect, and between two packets
+_PASSED_ON = (  # what says how to reach other hosts, and whom to trust; nothing else of the environment gets to git
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "SSH_AUTH_SOCK",
+    *(f"{name}_proxy" for name in ("http", "https", "all", "no")),
+    *(f"{name}_PROXY" for name in ("HTTPS", "ALL", "NO")),
+)
 _ACCEPTED = range(200, 300)
 _MOVED = frozenset({301, 302, 303, 307, 308})
 
@@ -113,7 +120,7 @@ class Clones:
 
     def _git(self, spec: RepoSpec, folder: Path, *arguments: str) -> None:
         safe = ("-c", "http.followRedirects=false", "-c", "core.symlinks=true", "-c", "core.hooksPath=/dev/null")
-        environment = {
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": os.environ.get("HOME", str(folder)),
             "GIT_ALLOW_PROTOCOL": ":".join(self._schemes),
