@@ -1,17 +1,16 @@
 """The objects of a build in their order, found by identity without searching."""
 
-import marshal
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
+from penstock.kustomize import memory
 from penstock.kustomize.cache import Cache
-from penstock.kustomize.candidates import Candidates, Followed
+from penstock.kustomize.candidates import Candidates
 from penstock.kustomize.errors import ResourceError
 from penstock.kustomize.ids import Id
-from penstock.kustomize.resource import Object, Resource, Summary, Work
+from penstock.kustomize.resource import Object, Resource, Work
 
-_FOLLOWED = 500  # bytes of questions and answers
 T = TypeVar("T")
 
 
@@ -91,14 +90,8 @@ class Collection:
 
     def remember(self, resource: Resource) -> None:
         """Number the state of an object that was made by this build, by its content."""
-        if self._cache is None:
-            return
-        try:
-            content = marshal.dumps(resource.object)
-        except ValueError:  # some key remembers its text
-            return
-        made = ("made", content, resource.id, resource.hashed, resource.behavior)
-        resource.settle(self._cache.number(made))
+        if self._cache is not None:
+            memory.remember(self._cache, resource)
 
     def replace(self, old: Resource, new: Resource) -> None:
         self.resources[self.resources.index(old)] = new
@@ -131,99 +124,16 @@ class Collection:
         What it makes of an object may depend on nothing but the object's state and what `step` names. It may be done
         later than it is called for, on the same object, or never.
         """
-        cache = self._cache
-        if cache is None:
-            return work
-        number = cache.number(step)
-
-        def run(resource: Resource) -> None:
-            key = resource.key
-            if key is None:
-                resource.wake()
-                work(resource)
-                return
-            known: tuple[int, Summary] | None = cache.get((key, number))
-            if known is not None:
-                resource.advance(known[0], known[1], work)
-                return
-            resource.release()
-            work(resource)
-            after = resource.key = cache.new_state()
-            cache.put((key, number), (after, resource.settle(after) if renames else resource.summary))
-
-        return run
+        return work if self._cache is None else memory.step(self._cache, step, work, renames=renames)
 
     def question(self, question: Hashable, answer: Callable[[Resource], T]) -> Callable[[Resource], T]:
         """Something to be found out about single objects, which changes none of them and is never None."""
-        cache = self._cache
-        if cache is None:
-            return answer
-        number = cache.number(question)
-
-        def ask(resource: Resource) -> T:
-            key = resource.key
-            if key is None:
-                return answer(resource)
-            known: T | None = cache.get((key, number))
-            if known is None:
-                known = answer(resource)
-                cache.put((key, number), known)
-            return known
-
-        return ask
+        return answer if self._cache is None else memory.question(self._cache, question, answer)
 
     def following(self, step: Hashable, work: Work, candidates: Candidates) -> Work:
         """Like `step`, for work that also depends on the candidates it asks for."""
-        cache = self._cache
-        if cache is None:
-            return work
-        number = cache.number(step)
-
-        def run(resource: Resource) -> None:
-            key = resource.key
-            known: Followed | None = None if key is None else cache.get((key, number))
-            if known is not None and candidates.agree(known):
-                resource.advance(known.key, known.summary, work)
-                return
-            before = resource.summarized() if key is None or resource.summary is None else resource.summary
-            candidates.begin()
-            resource.release()
-            work(resource)
-            after = cache.new_state()
-            summary = resource.settle(after)
-            if key is not None and summary == before:
-                cache.put((key, number), candidates.answers(after, summary), weight=_FOLLOWED)
-                return
-            resource.release()
-            if summary != before:
-                candidates.moved()
-
-        return run
+        return work if self._cache is None else memory.following(self._cache, step, work, candidates)
 
     def last(self, value: Callable[[Resource], Object]) -> Callable[[Resource], Object]:
         """What objects come to at the end of a build, as values that belong to the caller."""
-        cache = self._cache
-        if cache is None:
-            return value
-        number = cache.number("last")
-        from msgspec import msgpack  # a command that builds once has no use for it
-
-        encode, decode = msgpack.Encoder().encode, msgpack.Decoder().decode
-
-        def get(resource: Resource) -> Object:
-            key = resource.key
-            if key is None:
-                return value(resource)
-            known: bytes | None = cache.get((key, number))
-            if known is not None:
-                thawed: Object = decode(known)
-                return thawed
-            found = value(resource)
-            try:
-                content = encode(found)
-            except (TypeError, ValueError, OverflowError):  # not plain after all
-                return found
-            cache.put((key, number), content, weight=len(content))
-            return found
-
-        return get
+        return value if self._cache is None else memory.last(self._cache, value)

@@ -64,7 +64,8 @@ def resolve(collection: Collection, variables: Variables, specs: FieldSpecs, con
     setter = _setter(values, used)
     find = fieldspecs.by_type(specs)
     for resource in collection:
-        resource.release()
+        resource.release()  # all of them, before what others see of the first changes
+    for resource in collection:
         resource.forget()
         for spec in find(resource.gvk):
             try:

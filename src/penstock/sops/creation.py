@@ -164,21 +164,13 @@ def _huawei_keys(item: Any) -> list[MasterKey]:
     return [HuaweiKey(item if isinstance(item, str) else str(item["key_id"]))]
 
 
-_SHORT: dict[str, Callable[[Any], list[MasterKey]]] = {
+_BOTH: dict[str, Callable[[Any], list[MasterKey]]] = {
     "age": age_keys,
     "pgp": pgp_keys,
     "kms": _aws_keys,
     "gcp_kms": _gcp_keys,
     "hckms": _huawei_keys,
     "azure_keyvault": _azure_keys,
-    "hc_vault_transit_uri": _vault_keys,
 }
-_LONG: dict[str, Callable[[Any], list[MasterKey]]] = {
-    "age": age_keys,
-    "pgp": pgp_keys,
-    "kms": _aws_keys,
-    "gcp_kms": _gcp_keys,
-    "hckms": _huawei_keys,
-    "azure_keyvault": _azure_keys,
-    "hc_vault": _vault_keys,
-}
+_SHORT = {**_BOTH, "hc_vault_transit_uri": _vault_keys}
+_LONG = {**_BOTH, "hc_vault": _vault_keys}
