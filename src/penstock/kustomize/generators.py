@@ -1,6 +1,5 @@
 """Generated ConfigMaps and Secrets, and how they join what is there."""
 
-import binascii
 from collections.abc import Iterator
 from typing import get_args
 
@@ -17,8 +16,7 @@ from penstock.kustomize.origin import Origin
 from penstock.kustomize.place import Place
 from penstock.kustomize.resource import Behavior, Object, Resource
 from penstock.yaml import text_of
-
-_LINE = 70  # base64 characters
+from penstock.yaml.binary import base64_lines
 
 
 def add(kustomization: Kustomization, place: Place, collection: Collection) -> None:
@@ -47,7 +45,7 @@ def config_map(arguments: GeneratorArguments, shared: GeneratorOptions | None, p
         try:
             value.setdefault("data", {})[key] = content.decode()
         except UnicodeError:
-            value.setdefault("binaryData", {})[key] = _encoded(content)
+            value.setdefault("binaryData", {})[key] = base64_lines(content)
     return _resource(value, arguments, _options(arguments.options, shared), place)
 
 
@@ -55,7 +53,7 @@ def secret(arguments: SecretArguments, shared: GeneratorOptions | None, place: P
     """A Secret."""
     value = _base("Secret", arguments, place)
     value["type"] = arguments.type or "Opaque"
-    value["data"] = {key: _encoded(content) for key, content in sorted(keyvalues.load(arguments, place).items())}
+    value["data"] = {key: base64_lines(content) for key, content in sorted(keyvalues.load(arguments, place).items())}
     return _resource(value, arguments, _options(arguments.options, shared), place)
 
 
@@ -143,11 +141,3 @@ def _behavior(text: str) -> Behavior:
 
 def _origin(place: Place, kind: str) -> Origin:
     return place.origin.configuration(place.file_name, f"{kind}Generator")
-
-
-def _encoded(content: bytes) -> str:
-    """Base64, in lines when it is long."""
-    text = binascii.b2a_base64(content, newline=False).decode()
-    if len(text) < _LINE:
-        return text
-    return "".join(text[at : at + _LINE] + "\n" for at in range(0, len(text), _LINE))

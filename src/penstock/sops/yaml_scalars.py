@@ -8,6 +8,7 @@ from math import inf, isinf, isnan, nan
 
 from penstock.sops.errors import LoadError
 from penstock.sops.values import Scalar, Timestamp, decoded, encoded, general, is_text, timestamp
+from penstock.yaml.binary import base64_lines
 
 _CORE = "tag:yaml.org,2002:"
 _KNOWN: dict[str, Scalar] = {
@@ -28,7 +29,6 @@ _BASES = {"x": 16, "b": 2, "o": 8}
 _PRINTABLE = r"\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd"
 _UNPRINTABLE = re.compile(rf"[^\n{_PRINTABLE}]")
 _ESCAPED = re.compile(rf"""[^{_PRINTABLE}]|["\\\u2028\u2029]""")
-_BASE64_LINE = 70
 _BREAKS = "\r\n\x85\u2028\u2029"
 _ESCAPES = {
     "\0": "0", "\x07": "a", "\x08": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", "\x1b": "e",
@@ -109,14 +109,6 @@ def _binary(text: str) -> str:
         raise LoadError("a value tagged !!binary is not base64") from error
 
 
-def _base64_lines(text: str) -> str:
-    """Bytes that are not UTF-8 in base64; in lines from 70 characters on."""
-    written = binascii.b2a_base64(encoded(text), newline=False).decode()
-    if len(written) < _BASE64_LINE:
-        return written
-    return "".join(f"{written[at : at + _BASE64_LINE]}\n" for at in range(0, len(written), _BASE64_LINE))
-
-
 def spell(value: Scalar) -> str:
     """A scalar on one line. Text of several lines that can be a block is not for this function."""
     match value:
@@ -145,7 +137,7 @@ def _spell_float(value: float) -> str:
 
 def _spell_text(text: str) -> str:
     if not is_text(text):
-        return f"!!binary {quoted(written) if (written := _base64_lines(text)).endswith(chr(10)) else written}"
+        return f"!!binary {quoted(written) if (written := base64_lines(encoded(text))).endswith(chr(10)) else written}"
     if text == "<<":
         return "!!merge <<"
     if not text or not _stays_text(text):
@@ -194,7 +186,7 @@ def as_block(value: Scalar) -> tuple[str, str] | None:
     if not isinstance(value, str):
         return None
     if not is_text(value):
-        written = _base64_lines(value)
+        written = base64_lines(encoded(value))
         return ("!!binary ", written) if "\n" in written else None
     return ("", value) if "\n" in value and _can_be_block(value) else None
 
