@@ -15,7 +15,7 @@ namespace: late
 commonAnnotations: {late: 'yes'}
 labels: [{pairs: {late: a}, includeSelectors: true}]
 images: [{name: nginx, newTag: late}]
-patches: [{patch: '[{op: add, path: /metadata/annotations/late, value: x}]', target: {labelSelector: tier=a}}]
+patches: [{patch: '- {op: add, path: /metadata/annotations/late, value: x}', target: {labelSelector: tier=a}}]
 patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {late: x}}', target: {kind: Conf.*}}]
 vars: [{name: M, objref: {apiVersion: v1, kind: ConfigMap, name: web-base0}, fieldref: {fieldpath: data.mode}}]
 transformers: ['{apiVersion: builtin, kind: PrefixTransformer, metadata: {name: t}, prefix: l-, fieldSpecs: []}']

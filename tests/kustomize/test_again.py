@@ -60,7 +60,7 @@ replacements:
 - source: {kind: ConfigMap, name: conf, fieldPath: data.a}
   targets: [{select: {kind: Deployment}, fieldPaths: [metadata.annotations.a], options: {create: true}}]
 """
-SELECTED = "patches: [{patch: '[{op: add, path: /spec/added, value: 1}]', target: {labelSelector: tier=front}}]\n"
+SELECTED = "patches: [{patch: '- {op: add, path: /spec/added, value: 1}', target: {labelSelector: tier=front}}]\n"
 MERGED = "patches: [{path: patch.yaml, target: {kind: Deployment}}]\n"
 PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n"
 GENERATED = "configMapGenerator: [{name: made, files: [patch.yaml]}]\n"

@@ -43,8 +43,9 @@ def load(
 
 def _read(data: bytes, schema: Schema, *, origin: Origin | None, patch: bool) -> list[Resource]:
     found = _resources(documents(data), schema, origin)
-    if not patch:
-        for resource in found:
+    for resource in found:
+        resource.sources = (data,)
+        if not patch:
             annotations.absorb(resource)
     return found
 
@@ -62,7 +63,7 @@ def _seed(data: bytes, index: int, resource: Resource, cache: Cache, *, patch: b
 
     def thawed() -> Resource:
         thawed = Resource(marshal.loads(content), schema, nulls=nulls)  # noqa: S302  -- our own, from memory
-        thawed.schemas = schemas
+        thawed.schemas, thawed.sources = schemas, (data,)
         if not patch:
             annotations.absorb(thawed)
         return thawed

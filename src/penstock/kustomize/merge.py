@@ -8,7 +8,7 @@ The result is the one kustomize gives, to the order of list elements. A few of i
 - fields of the object that were left blank (`field:`) vanish; an explicit `null` stays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +31,7 @@ from penstock.yaml.scalars import Untagged, resolve
 
 _DIRECTIVE = "$patch"
 _Path = tuple[str, ...]
+Quoted = Callable[[str, _Path], bool]
 
 
 def merge(
@@ -41,19 +42,24 @@ def merge(
     nulls: Nulls | None = MappingProxyType({}),
     schemas: Mapping[_Path, Any] = MappingProxyType({}),
     written: bool = False,
+    quoted: Quoted = lambda _, __: False,
 ) -> dict[str, Any] | None:
     """Lay `patch` over `value`, changing both; None when the patch deletes the object.
 
     `nulls` are the texts of the value's nulls (None: all were left blank), `schemas` those of single fields.
-    `written` says that the value may hold scalars without a type.
+    `written` says that the value may hold scalars without a type, `quoted` whether a string stood in quotes: then it
+    stays one, whatever the patch has.
     """
-    merged = _Merge(schema, nulls, schemas, written=written).walk(value, patch, None, ())
+    merged = _Merge(schema, nulls, schemas, quoted, written=written).walk(value, patch, None, ())
     return merged if isinstance(merged, dict) else None
 
 
 class _Merge:
-    def __init__(self, schema: Schema, nulls: Nulls | None, schemas: Mapping[_Path, Any], *, written: bool) -> None:
+    def __init__(
+        self, schema: Schema, nulls: Nulls | None, schemas: Mapping[_Path, Any], quoted: Quoted, *, written: bool
+    ) -> None:
         self._schema = schema
+        self._quoted = quoted
         self._nulls = nulls
         self._shapes = {path: shape_of(one) for path, one in schemas.items()}
         self._is_quiet = nulls is not None and "" not in nulls.values() and not schemas and not written
@@ -75,7 +81,13 @@ class _Merge:
                 return self._keyed_list(value, patch, shape, path)
             return value if patch is MISSING else patch
         _expect(None, value, patch, path)
-        return value if patch is MISSING else patch
+        return value if patch is MISSING else self._styled(value, patch, path)
+
+    def _styled(self, value: Any, patch: Any, path: _Path) -> Any:
+        """The patch's scalar in the style of the object's."""
+        if type(value) is str and type(patch) is not str and patch is not None and self._quoted(value, path):
+            return text_of(patch)
+        return patch
 
     def _shape_of(self, value: Any) -> Shape | None:
         if not isinstance(value, dict) or not value.get("kind") or not value.get("apiVersion"):
@@ -98,7 +110,7 @@ class _Merge:
         for key, new in list(source.items()):
             before = target.get(key, MISSING)
             if type(new) in _PLAIN and type(before) in _PLAIN:
-                target[key] = new
+                target[key] = new if type(new) is str else self._styled(before, new, (*path, key))
                 continue
             after = self.walk(before, new, shape.field(key) if shape else None, (*path, key))
             if after is MISSING or after is None:

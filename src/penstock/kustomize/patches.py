@@ -12,6 +12,7 @@ from penstock.kustomize.merge import merge
 from penstock.kustomize.place import Place
 from penstock.kustomize.resource import Object, Resource, Work
 from penstock.kustomize.selectors import select
+from penstock.kustomize.styles import is_quoted
 from penstock.schema import Schema
 from penstock.yaml import YAMLError, config, plain, through_json
 
@@ -108,6 +109,7 @@ def json_patch(
             raise PatchError(f"the patch {source} leaves no object of {resource.id}")
         resource.object = result
         resource.nulls = {}
+        resource.sources = ()
         resource.shared.clear()
         resource.set_texts("annotations", resource.annotations)
         resource.forget()
@@ -127,7 +129,7 @@ def named_json_patch(collection: Collection, entry: Patch, place: Place) -> None
     text: str | bytes = place.read(entry.path) if entry.path else entry.patch
     source = place.name(entry.path) if entry.path else f"'{entry.patch[:_SHOWN]}'"
     try:
-        operations = jsonpatch.check(plain(config(text)))
+        operations = _operations(text)
     except YAMLError as error:
         raise PatchError(f"{source}: {error}") from error
     if not operations:
@@ -150,9 +152,21 @@ def _parse(text: str | bytes, source: str, place: Place) -> tuple[list[Resource]
     except (BuildError, YAMLError) as error:
         reason = error
     try:
-        return [], jsonpatch.check(plain(config(text)))
+        return [], _operations(text)
     except (BuildError, YAMLError):
         raise PatchError(f"{source} is neither a strategic merge patch nor a JSON patch: {reason}") from reason
+
+
+def _operations(text: str | bytes) -> list[jsonpatch.Operation]:
+    """The operations of a JSON patch; one that begins with a bracket must be JSON, any other may be YAML."""
+    if text[:1] in ("[", b"["):
+        import json
+
+        try:
+            json.loads(text)
+        except ValueError as error:
+            raise PatchError(f"a JSON patch that begins with '[' must be JSON: {error}") from error
+    return jsonpatch.check(plain(config(text)))
 
 
 def _owner(collection: Collection, one: Strategic) -> Resource:
@@ -216,6 +230,7 @@ def _merge(resource: Resource, patch: Object, one: Strategic) -> None:
     if resource.nulls is None and not holds_null(resource.object):
         resource.nulls = {}
     schemas = {**one.resource.schemas, **resource.schemas}
+    original = resource.original
     try:
         merged = merge(
             resource.object,
@@ -224,10 +239,12 @@ def _merge(resource: Resource, patch: Object, one: Strategic) -> None:
             nulls=resource.nulls,
             schemas=schemas,
             written=resource.written,
+            quoted=lambda text, path: is_quoted(text, path, resource.sources, original),
         )
     except PatchError as error:
         raise PatchError(f"the patch {one.source} does not fit {before}: {error}") from error
     resource.written = resource.written or one.resource.written
+    resource.sources = (*one.resource.sources, *resource.sources)
     resource.spread()
     resource.object = merged or {}
     resource.forget()

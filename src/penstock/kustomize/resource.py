@@ -70,6 +70,7 @@ class Resource:
         "schema",
         "schemas",
         "shared",
+        "sources",
         "suffixes",
         "summary",
         "touched",
@@ -99,6 +100,7 @@ class Resource:
         self.previous: tuple[Previous, ...] = ()
         self.prefixes: tuple[str, ...] = ()
         self.suffixes: tuple[str, ...] = ()
+        self.sources: tuple[bytes, ...] = ()  # the texts that strings come from, as they may have stood in quotes
         self.touched: tuple[Origin, ...] = ()
         self.shared: list[Shared] = []
         self.variables: tuple[str, ...] = ()
@@ -310,6 +312,7 @@ _STATE = (
     "object",
     "nulls",
     "schemas",
+    "sources",
     "written",
     "shared",
     "behavior",
