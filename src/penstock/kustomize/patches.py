@@ -244,7 +244,7 @@ def _merge(resource: Resource, patch: Object, one: Strategic) -> None:
     except PatchError as error:
         raise PatchError(f"the patch {one.source} does not fit {before}: {error}") from error
     resource.written = resource.written or one.resource.written
-    resource.sources = (*one.resource.sources, *resource.sources)
+    resource.sources = (*resource.sources, *one.resource.sources)
     resource.spread()
     resource.object = merged or {}
     resource.forget()

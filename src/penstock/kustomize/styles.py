@@ -19,13 +19,20 @@ class _Document(NamedTuple):
     kind: str
     name: str
     quoted: frozenset[tuple[Path, str]]
+    styles: dict[Path, set[bool]]  # whether scalars in this field are quoted
 
 
 def is_quoted(text: str, path: Path, sources: Iterable[bytes], identity: Id) -> bool:
-    """Whether a string stands in quotes, or as a block, in the latest of the sources that has it in this field."""
-    if "\n" in text or not isinstance(resolve(text, "resource"), str):
-        return True
-    return any((path, text) in document.quoted for source in sources for document in _of(source, identity))
+    """Whether a string stood in quotes, or as a block, in the first of the sources that has this field.
+
+    What later ones laid over it has changed its text and not its style. A list may have the field several times: then
+    the one with this text counts, or else all of them.
+    """
+    for source in sources:
+        for document in _of(source, identity):
+            if path in document.styles:
+                return (path, text) in document.quoted or document.styles[path] == {True}
+    return "\n" in text or not isinstance(resolve(text, "resource"), str)
 
 
 def _of(source: bytes, identity: Id) -> Iterable[_Document]:
@@ -49,12 +56,14 @@ def _documents(source: bytes) -> tuple[_Document, ...]:
 def _document(root: Any) -> _Document:
     found: set[tuple[Path, str]] = set()
     texts: dict[Path, str] = {}
+    styles: dict[Path, set[bool]] = {}
     seen: set[int] = set()  # an anchored node is looked at once, however often it is referred to
     stack: list[tuple[Any, Path]] = [(root, ())]
     while stack:
         node, path = stack.pop()
         if node.id == "scalar":
             texts[path] = node.value
+            styles.setdefault(path, set()).add(bool(node.style))
             if node.style:
                 found.add((path, node.value))
         elif id(node) not in seen and len(path) < _DEPTH:
@@ -63,4 +72,4 @@ def _document(root: Any) -> _Document:
                 stack.extend((item, path) for item in node.value)
             else:
                 stack.extend((item, (*path, str(key.value))) for key, item in node.value)
-    return _Document(texts.get(("kind",), ""), texts.get(("metadata", "name"), ""), frozenset(found))
+    return _Document(texts.get(("kind",), ""), texts.get(("metadata", "name"), ""), frozenset(found), styles)
