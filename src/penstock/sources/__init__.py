@@ -4,6 +4,6 @@ Each kind of place is a `Remote`. What it fetches is packed by `archive`, kept b
 HTTP in the format of Flux, so that either side can be exchanged for Flux's own.
 """
 
-from penstock.sources.remote import Fetched, Remote, SourceError, Stalled
+from penstock.sources.remote import Fetched, Remote, SourceError, Stalled, Waiting
 
-__all__ = ["Fetched", "Remote", "SourceError", "Stalled"]
+__all__ = ["Fetched", "Remote", "SourceError", "Stalled", "Waiting"]

@@ -24,6 +24,10 @@ class Stalled(SourceError):
     """No retry can help: the spec or a Secret has to change."""
 
 
+class Waiting(SourceError):
+    """Something that the source depends on is not there yet; it is looked for again after a fixed time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """What came from a place, not yet packed."""
@@ -48,6 +52,8 @@ class Remote(Protocol):
 
     async def resolve(self) -> str | None:
         """The revision that the reference names now, for one small request or none; None when only a fetch can tell."""
+        ...
 
     async def fetch(self, into: Path) -> Fetched:
         """Put the files into this empty directory: regular files and directories that lie in it, nothing else runs."""
+        ...
