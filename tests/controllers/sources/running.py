@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from penstock.controllers.sources import SourceKind
-    from penstock.kube import Event
+    from penstock.kube import Change, Event
     from penstock.kube.resources import Object, Resource
     from penstock.runtime.controller import Controller
     from penstock.runtime.metrics import Metrics
@@ -56,6 +56,8 @@ class Sources:
     seen: WatchCache[Object]
     until: Until
     heard: Heard = field(default_factory=Heard)
+    history: list[Object] = field(default_factory=list[Any])
+    """Every version of every object that the watch showed."""
 
     async def create(self, name: str, spec: Object, **metadata: Any) -> Object:
         body = {
@@ -128,6 +130,12 @@ async def running(
     await store.open()
     cache: WatchCache[Object] = WatchCache(client, resource, namespace=cluster.namespace)
     seen: WatchCache[Object] = WatchCache(client, resource, namespace=cluster.namespace)
+    history: list[Object] = []
+
+    async def note(change: Change[Object]) -> None:
+        history.append(change.new or {})
+
+    seen.subscribe(note)
     manager = Manager(metrics=metrics)
     async with Scratch.below(folder / "scratch") as scratch, following(seen) as until:
         announcer = options.pop("announcer", None) or Announcer(heard)
@@ -138,7 +146,7 @@ async def running(
         async with asyncio.TaskGroup() as group:
             code = group.create_task(manager.run())
             try:
-                yield Sources(cluster, resource, store, controller, seen, until, heard)
+                yield Sources(cluster, resource, store, controller, seen, until, heard, history)
             finally:
                 manager.stop()
     assert code.result() == 0
