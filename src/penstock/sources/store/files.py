@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import stat
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -79,14 +78,8 @@ def sweep(root: Path) -> int:
     return removed
 
 
-def identity(path: Path) -> tuple[int, ...] | None:
-    """What changes whenever a regular file is replaced or written to; None when there is no such file."""
-    try:
-        status = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        return None
+def identity_of(status: os.stat_result) -> tuple[int, ...]:
+    """What changes whenever a file is replaced or written to."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 

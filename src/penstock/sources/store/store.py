@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import stat
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -213,7 +215,8 @@ class ArtifactStore:
 
     def _write(self, target: Path, fill: Callable[[BinaryIO], None]) -> tuple[str, int]:
         try:
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for parent in reversed(target.parents[:4]):  # `parents=True` would give the ones in between another mode
+                parent.mkdir(mode=0o700, parents=parent == self.root, exist_ok=True)
         except OSError as error:
             raise StoreError(f"cannot make a directory: {error}", reason="DirectoryCreationFailed") from error
         if target.is_symlink() or (target.exists() and not target.is_file()):
@@ -233,8 +236,8 @@ class ArtifactStore:
         return digest, size
 
     def _remember(self, path: Path, digest: str) -> None:
-        if seen := files.identity(path):
-            self._known[path] = (seen, digest)
+        with suppress(OSError):
+            self._known[path] = (files.identity_of(path.lstat()), digest)
 
     def _check(self, artifact: Artifact) -> None:
         path = self.file(artifact)
@@ -245,21 +248,52 @@ class ArtifactStore:
         if artifact.digest and not digests.same(found, artifact.digest):
             raise ArtifactDamaged(f"computed digest doesn't match '{artifact.digest}'")
 
+    def opened(self, path: Path) -> tuple[BinaryIO, int, str]:
+        """A file of the store, its size and its digest; a link is followed to a file beside it only. Blocks."""
+        if path.is_symlink():
+            target = os.readlink(path)  # noqa: PTH115 - the text itself, whatever it leads to
+            if not is_part(target):
+                raise ArtifactMissing(f"'{path.name}' leads out of its directory")
+            path = path.with_name(target)
+        file = _regular(path)
+        if file is None:
+            raise ArtifactMissing(f"'{path.name}' is not in the artifact store")
+        try:
+            digest = self._digest_of(file, path, self._algorithm)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        return file, size, digest
+
     def _digest(self, path: Path, algorithm: str) -> str | None:
-        seen = files.identity(path)
-        if seen is None:
+        file = _regular(path)
+        if file is None:
             return None
+        with file:
+            return self._digest_of(file, path, algorithm)
+
+    def _digest_of(self, file: BinaryIO, path: Path, algorithm: str) -> str:
+        seen = files.identity_of(os.fstat(file.fileno()))
         known = self._known.get(path)
         if known is not None and known[0] == seen and known[1].startswith(algorithm + ":"):
             return known[1]
-        try:
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return None
-        with os.fdopen(handle, "rb") as file:
-            digest = digests.of_file(file, algorithm)
+        digest = digests.of_file(file, algorithm)
         self._known[path] = (seen, digest)
         return digest
+
+
+def _regular(path: Path) -> BinaryIO | None:
+    """A regular file, open for reading; None for everything else."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return None
+    return os.fdopen(handle, "rb")
 
 
 def is_part(name: str) -> bool:
