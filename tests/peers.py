@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -29,3 +31,42 @@ def installed(name: str, module: str, version: str) -> Path:
             environment = {**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
             subprocess.run([go.path, "install", f"{module}@{version}"], env=environment, check=True, cwd=folder)
     return program
+
+
+def flux_controller(name: str, version: str) -> Path:
+    """A controller of Flux, such as source-controller, built from a copy of its module; NoGo when there is no Go.
+
+    Their modules point at a folder beside them for their API, which a module from the proxy does not have. The copy
+    takes that API from the proxy too.
+    """
+    if given := os.environ.get(f"PENSTOCK_{name.upper().replace('-', '_')}"):
+        return Path(given)
+    go = find_go()
+    folder = cache_folder() / f"{name}-{version}-{go.version}"
+    program = folder / name
+    if program.exists():
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            _build_copy(go.path, f"github.com/fluxcd/{name}", version, program)
+    return program
+
+
+def _build_copy(go: str, module: str, version: str, program: Path) -> None:
+    sources = program.parent / "src"
+    told = subprocess.run([go, "mod", "download", "-json", f"{module}@{version}"], check=True, capture_output=True)
+    shutil.rmtree(sources, ignore_errors=True)
+    shutil.copytree(json.loads(told.stdout)["Dir"], sources, copy_function=shutil.copyfile)
+    for directory in (sources, *(path for path in sources.rglob("*") if path.is_dir())):
+        directory.chmod(0o755)
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod -buildvcs=false -trimpath"}
+    partial = program.with_suffix(".partial")
+    for command in (
+        [go, "mod", "edit", f"-dropreplace={module}/api"],
+        [go, "build", "-ldflags", "-s -w", "-o", str(partial), "."],
+    ):
+        subprocess.run(command, env=environment, check=True, cwd=sources)
+    partial.rename(program)
+    shutil.rmtree(sources)

@@ -54,7 +54,7 @@ def source_controller(
     cache: WatchCache[Object],
     setup: Setup,
     *,
-    instead: Callable[[W], Remote | None] = lambda _: None,
+    instead: Callable[[Object], Remote | None] = lambda _: None,
 ) -> Controller:
     """A controller that runs at once when the spec changes or somebody asks, and at every interval.
 

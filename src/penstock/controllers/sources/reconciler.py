@@ -99,7 +99,7 @@ class SourceReconciler(Generic[W]):
         draft = Draft(base, now=self._now())
         status = StatusWriter(self._client, self._kind.resource, obj, manager=MANAGER, fence=run.fence, owned=OWNED)
         around = Surroundings(self._client, run.key.namespace, self._store)
-        steps = Steps(self._pipeline, run, source, draft, around=around, show=lambda: status.show(draft.status))
+        steps = Steps(self._pipeline, run, obj, source, draft, around=around, show=lambda: status.show(draft.status))
         self._begin(obj, source, draft, status)
         outcome: Outcome | None = None
         failure: SourceError | None = None
