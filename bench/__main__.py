@@ -15,6 +15,7 @@ BENCHMARKS = {
     "kustomize": "kustomize build, against the real kustomize",
     "sops": "200 encrypted Secrets, against the real sops run once a file",
     "embedded": "the embedded cluster, against the real API server",
+    "sources": "polls without a change, packing, and memory over many fetches",
 }
 
 

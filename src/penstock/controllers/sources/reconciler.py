@@ -74,14 +74,18 @@ class SourceReconciler(Generic[W]):
         obj = self._writes.newest(cached)
         if obj["metadata"].get("deletionTimestamp"):
             return await self._delete(run, obj)
-        source, _ = self._decoded(obj)
+        source, base = self._decoded(obj)
         self._metrics.object_suspended.labels(*_labels(run.key)).set(source.spec.suspend)
         if source.spec.suspend:
             log.info("reconciliation is suspended for this object")
             return Done()
-        obj = await finalizers.add(self._client, self._kind.resource, obj, FINALIZER, manager=MANAGER, fence=run.fence)
-        self._writes.note(obj)
-        return await self._reconcile(run, obj)
+        if FINALIZER not in (obj["metadata"].get("finalizers") or ()):
+            obj = await finalizers.add(
+                self._client, self._kind.resource, obj, FINALIZER, manager=MANAGER, fence=run.fence
+            )
+            self._writes.note(obj)
+            source, base = self._decoded(obj)  # somebody may have changed it since
+        return await self._reconcile(run, obj, source, base)
 
     def _decoded(self, obj: Object) -> tuple[W, Object]:
         """The object as a Struct, and as the raw object that the run starts from."""
@@ -94,8 +98,7 @@ class SourceReconciler(Generic[W]):
         blank = {**obj, "status": {}}
         return self._kind.decode(blank), blank
 
-    async def _reconcile(self, run: Run, obj: Object) -> Result:
-        source, base = self._decoded(obj)
+    async def _reconcile(self, run: Run, obj: Object, source: W, base: Object) -> Result:
         draft = Draft(base, now=self._now())
         status = StatusWriter(self._client, self._kind.resource, obj, manager=MANAGER, fence=run.fence, owned=OWNED)
         around = Surroundings(self._client, run.key.namespace, self._store)
