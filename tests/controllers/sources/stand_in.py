@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.api import decode
+from penstock.api.bucket import Bucket
 from penstock.api.gitrepository import GitRepository
 from penstock.controllers.sources import SourceKind, Surroundings
 from penstock.sources import Fetched, Remote, SourceError
@@ -90,6 +91,28 @@ class StandIn(SourceKind[GitRepository]):
 
     def verifies(self, source: GitRepository) -> bool:
         return source.spec.verify is not None
+
+
+class BucketStandIn(SourceKind[Bucket]):
+    """Buckets, which have a fixed name that leads to the newest artifact."""
+
+    name = "Bucket"
+    alias = "latest.tar.gz"
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    def decode(self, obj: Object) -> Bucket:
+        return decode(obj, Bucket)
+
+    @asynccontextmanager
+    async def open(self, source: Bucket, around: Surroundings) -> AsyncGenerator[Remote]:
+        del source, around
+        yield self.place
+
+    def filename(self, source: Bucket, revision: str) -> str:
+        del source
+        return f"{revision.rpartition(':')[2]}.tar.gz"
 
 
 def spec(**more: object) -> Object:

@@ -15,7 +15,7 @@ from penstock.runtime.delays import Backoff
 from penstock.sources import SourceError, Stalled, Waiting
 from penstock.sources.store import ArtifactStore, Retention
 from tests.controllers.sources.running import running
-from tests.controllers.sources.stand_in import Place, StandIn, spec
+from tests.controllers.sources.stand_in import BucketStandIn, Place, StandIn, spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -471,3 +471,45 @@ async def test_a_place_that_stands_in(cluster: Cluster, tmp_path: Path, metrics:
     async with running(cluster, kind, tmp_path, metrics, instead=lambda _: instead) as sources:
         await sources.create("apps", spec())
         assert (await sources.ready("apps"))["artifact"]["revision"] == TWO
+
+
+async def test_a_fixed_name_leads_to_the_newest(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
+    place = Place(revision="sha256:" + "1" * 64)
+    async with running(cluster, BucketStandIn(place), tmp_path, metrics, address="old.example") as sources:
+        await sources.create("data", {"bucketName": "x", "endpoint": "y", "interval": "1h"})
+        status = await sources.ready("data")
+        folder = f"bucket/{cluster.namespace}/data"
+        assert status["url"] == f"http://old.example/{folder}/latest.tar.gz"
+        place.revision, place.files = "sha256:" + "2" * 64, {"b": "b"}
+        await sources.asked("data", "now")
+        alias = tmp_path / "store" / folder / "latest.tar.gz"
+        assert alias.readlink().name == "2" * 64 + ".tar.gz"
+    async with running(cluster, BucketStandIn(place), tmp_path, metrics, address="new.example") as sources:
+        await sources.until(lambda: sources.status("data").get("url") == f"http://new.example/{folder}/latest.tar.gz")
+
+
+async def test_a_status_that_names_the_files_of_others(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
+    """Whoever may write a status must not be able to have others' artifacts removed or shown."""
+    async with running(cluster, StandIn(), tmp_path, metrics) as sources:
+        await sources.create("apps", spec())
+        await sources.create("victim", spec())
+        await sources.ready("apps")
+        victim = (await sources.ready("victim"))["artifact"]
+        for digest in (victim["digest"], "sha256:" + "0" * 64):
+            stolen = {"status": {"artifact": {"path": victim["path"], "digest": digest}}}
+            await sources.patch("apps", stolen, subresource="status")
+            status = await sources.asked("apps", digest)
+            assert status["artifact"]["path"] == victim["path"].replace("victim", "apps")
+            assert (tmp_path / "store" / victim["path"]).exists()
+
+
+async def test_a_spec_that_makes_no_sense(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
+    """A33: the CRD takes an interval of a million years; we do not."""
+    async with running(cluster, StandIn(), tmp_path, metrics) as sources:
+        await sources.create("apps", spec(interval="9999999999h"))
+        await sources.ready("apps", "False")
+        ready = sources.condition("apps", "Ready")
+        assert "spec.interval" in ready["message"]
+        assert sources.condition("apps", "Stalled")["status"] == "True"
+        await sources.patch("apps", {"spec": {"interval": "0s"}})
+        await sources.ready("apps")

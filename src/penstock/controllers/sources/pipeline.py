@@ -102,8 +102,9 @@ class Steps(Generic[W]):
         if artifact is None:
             self._building("building artifact")
             return None
-        await self._collect(artifact)
         try:
+            self._store.of(self._owner, artifact)
+            await self._collect(artifact)
             await self._store.check(artifact)
         except ArtifactMissing:
             pass
@@ -124,7 +125,7 @@ class Steps(Generic[W]):
     async def _collect(self, artifact: Artifact) -> None:
         try:
             count = await self._store.collect(artifact)
-        except (StoreError, ArtifactMissing) as error:
+        except StoreError as error:
             self.notes.append(("Warning", "GarbageCollectionFailed", f"garbage collection failed: {error}"))
             return
         if count:

@@ -74,7 +74,10 @@ class SourceReconciler(Generic[W]):
         obj = self._writes.newest(cached)
         if obj["metadata"].get("deletionTimestamp"):
             return await self._delete(run, obj)
-        source, base = self._decoded(obj)
+        try:
+            source, base = self._decoded(obj)
+        except InvalidObject as error:
+            return await self._refuse(run, obj, error)
         self._metrics.object_suspended.labels(*_labels(run.key)).set(source.spec.suspend)
         if source.spec.suspend:
             log.info("reconciliation is suspended for this object")
@@ -93,10 +96,20 @@ class SourceReconciler(Generic[W]):
             return self._kind.decode(obj), obj
         except InvalidObject as error:
             if not error.field.startswith("status"):
-                raise Terminal(str(error)) from error
+                raise
         # A status that nobody can read is worth nothing: it is built anew.
         blank = {**obj, "status": {}}
         return self._kind.decode(blank), blank
+
+    async def _refuse(self, run: Run, obj: Object, error: InvalidObject) -> Result:
+        """The API server took a spec that makes no sense: say so, and wait for another."""
+        draft = Draft({**obj, "status": {**(obj.get("status") or {}), "conditions": []}}, now=self._now())
+        self._conclude(draft, Stalled(str(error), reason="Failed"))
+        self._announcer.tell(obj, "Warning", "Failed", str(error))
+        status = StatusWriter(self._client, self._kind.resource, obj, manager=MANAGER, fence=run.fence, owned=OWNED)
+        await status.write(draft.status)
+        self._writes.note(status.object)
+        raise Terminal(str(error)) from error
 
     async def _reconcile(self, run: Run, obj: Object, source: W, base: Object) -> Result:
         draft = Draft(base, now=self._now())

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.sources.remote import SourceError
 from penstock.sources.store.locks import is_held, try_lock
 
 if TYPE_CHECKING:
@@ -43,7 +44,11 @@ class Scratch:
     @asynccontextmanager
     async def directory(self, name: str = "work") -> AsyncGenerator[Path]:
         """An empty directory, removed with all its content at the end."""
-        path = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix=f"{name[:60]}-", dir=self.root))
+        try:
+            path = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix=f"{name[:60]}-", dir=self.root))
+        except OSError as error:
+            told = f"failed to create temporary working directory: {error.strerror}"
+            raise SourceError(told, reason="DirectoryCreationFailed", condition="StorageOperationFailed") from error
         try:
             yield path
         finally:

@@ -133,6 +133,16 @@ class ArtifactStore:
             raise ArtifactMissing(f"'{artifact.path[:200]}' is no path of the artifact store")
         return self.root.joinpath(*parts)
 
+    def of(self, owner: ObjectRef, artifact: Artifact) -> Path:
+        """The same, for an artifact out of the status of its owner: one that names others' files is missing.
+
+        A status may have been written by somebody who wants to see or remove what is not his.
+        """
+        file = self.file(artifact)
+        if file.parent != self._directory(owner):
+            raise ArtifactMissing(f"'{artifact.path[:200]}' is no artifact of {owner}")
+        return file
+
     async def link(self, artifact: Artifact, alias: str) -> str:
         """Let a fixed name lead to the file of an artifact; the answer is the URL of that name."""
         file = self.file(artifact)
