@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -21,6 +22,18 @@ def installed(name: str, module: str, version: str) -> Path:
         return Path(given)
     go = find_go()
     folder = cache_folder() / f"{name}-{version}-{go.version}"
+    return _made(folder, name, [go.path, "install", f"{module}@{version}"], within=folder)
+
+
+def built(name: str, module: Path) -> Path:
+    """The path of a program built from a Go module of these tests; NoGo when there is no Go."""
+    go = find_go()
+    digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in sorted(module.iterdir()))).hexdigest()[:16]
+    folder = cache_folder() / f"{name}-{digest}-{go.version}"
+    return _made(folder, name, [go.path, "build", "-o", str(folder / name), "."], within=module)
+
+
+def _made(folder: Path, name: str, command: list[str], *, within: Path) -> Path:
     program = folder / name
     if program.exists():
         return program
@@ -29,7 +42,7 @@ def installed(name: str, module: str, version: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not program.exists():
             environment = {**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
-            subprocess.run([go.path, "install", f"{module}@{version}"], env=environment, check=True, cwd=folder)
+            subprocess.run(command, env=environment, check=True, cwd=within)
     return program
 
 
