@@ -1,0 +1,1 @@
+"""Sources: from a place to an artifact."""

@@ -1,0 +1,121 @@
+"""What `git` needs to call a repository: the login, whom to trust, which way to go.
+
+Over HTTP the login is configuration in the environment, certificates are memory files, and the host is pinned to an
+address that was looked at. Over SSH an agent in this process signs, and only hosts of the Secret's `known_hosts` are
+talked to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import ssl
+import tempfile
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.sources.git.agent import Agent
+from penstock.sources.git.guard import check_literal, looked_up
+from penstock.sources.git.memory import in_memory
+from penstock.sources.git.program import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from penstock.sources.git.credentials import Credentials
+    from penstock.sources.git.listing import Place
+
+_CONNECT_SECONDS = 30
+
+
+@asynccontextmanager
+async def calling(place: Place) -> AsyncGenerator[Setting]:
+    """The setting in which `git` reaches a place; secrets in it are gone with the block."""
+    scheme = place.address.scheme
+    if scheme == "file":
+        yield Setting(protocol="file")
+    elif scheme == "ssh":
+        async with _over_ssh(place) as setting:
+            yield setting
+    else:
+        async with _over_http(place) as setting:
+            yield setting
+
+
+@asynccontextmanager
+async def _over_http(place: Place) -> AsyncGenerator[Setting]:
+    address, credentials = place.address, place.credentials
+    configuration = {"http.proxy": place.proxy.url_with_login if place.proxy else ""}
+    if place.proxy is None:
+        _, host, port = address.origin
+        check_literal(host)
+        configuration["http.curloptResolve"] = f"{host}:{port}:{await looked_up(host, port)}"
+    if credentials.authorization:
+        configuration["http.extraHeader"] = f"Authorization: {credentials.authorization}"
+    descriptors: list[int] = []
+    async with AsyncExitStack() as stack:
+        for key, content in await asyncio.to_thread(_certificates, credentials):
+            descriptor = stack.enter_context(in_memory(content))
+            configuration[key] = f"/proc/self/fd/{descriptor}"
+            descriptors.append(descriptor)
+        yield Setting(configuration=configuration, descriptors=tuple(descriptors), protocol=address.scheme)
+
+
+def _certificates(credentials: Credentials) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    if credentials.authority:
+        system = ssl.get_default_verify_paths()
+        bundle = Path(system.cafile or system.openssl_cafile)
+        own = bundle.read_bytes() if bundle.is_file() else b""
+        found.append(("http.sslCAInfo", own + b"\n" + credentials.authority))
+    if credentials.certificate:
+        found += [("http.sslCert", credentials.certificate), ("http.sslKey", credentials.certificate_key)]
+    return found
+
+
+@asynccontextmanager
+async def _over_ssh(place: Place) -> AsyncGenerator[Setting]:
+    key = await asyncio.to_thread(place.credentials.signing_key)
+    with_folder = tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)
+    try:
+        folder = Path(with_folder.name)
+        await asyncio.to_thread(_prepare, folder, place)
+        async with Agent(key).serving(folder / "agent"):
+            command = f"ssh -F {shlex.quote(str(folder / 'config'))}"
+            variables = {
+                "GIT_SSH_COMMAND": command,
+                "GIT_SSH_VARIANT": "ssh",
+                "SSH_AUTH_SOCK": str(folder / "agent"),
+            }
+            yield Setting(environment=variables, protocol="ssh")
+    finally:
+        await asyncio.to_thread(with_folder.cleanup)
+
+
+def _prepare(folder: Path, place: Place) -> None:
+    known_hosts = folder / "known_hosts"
+    known_hosts.write_bytes(place.credentials.known_hosts)
+    user = place.address.user or "git"
+    quoted = str(known_hosts).replace("%", "%%")
+    lines = [
+        "Host *",
+        f"  User {user}",
+        f'  UserKnownHostsFile "{quoted}"',
+        "  GlobalKnownHostsFile /dev/null",
+        "  StrictHostKeyChecking yes",
+        "  UpdateHostKeys no",
+        "  BatchMode yes",
+        "  PreferredAuthentications publickey",
+        "  IdentityFile none",
+        "  AddKeysToAgent no",
+        "  ForwardAgent no",
+        "  ForwardX11 no",
+        "  PermitLocalCommand no",
+        "  ControlMaster no",
+        "  ControlPath none",
+        f"  ConnectTimeout {_CONNECT_SECONDS}",
+        "  ServerAliveInterval 15",
+        "",
+    ]
+    (folder / "config").write_text("\n".join(lines))

@@ -1,0 +1,171 @@
+"""The files of a commit, written as they are stored: no filters, no line end conversion, no links, nothing runs.
+
+Everything here runs in a thread and reads two pipes of `git`; a tree is hostile, so its names and its size are checked
+before anything is written.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.sources.git.errors import GitFailed
+from penstock.sources.git.program import ProgramFailed, listening, output_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from io import BufferedReader
+    from pathlib import Path
+
+    from penstock.sources.git.program import Job, Setting
+
+_CHUNK = 1 << 20
+_EXECUTABLE, _SUBMODULE = b"100755", b"160000"
+_FILES = (b"100644", b"100755", b"100664")
+_REFUSED_NAMES = frozenset({b"", b".", b".."})
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much a tree may hold."""
+
+    files: int = 500_000
+    size: int = 4 << 30
+    """Bytes of all files together."""
+    depth: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a commit."""
+
+    path: bytes
+    name: str
+    """The hash of its content."""
+    executable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What a commit holds: files to write, and where other repositories belong."""
+
+    files: list[Entry]
+    submodules: dict[str, str]
+    """The commit for each path."""
+
+
+def listed(job: Job, setting: Setting, commit: str, directories: Sequence[str], bounds: Bounds) -> Tree:
+    """The files of a commit that lie in these directories, or all; links are left out."""
+    wanted = tuple(directory.encode("utf-8", "surrogateescape") for directory in directories)
+    tree, size = Tree([], {}), 0
+    command = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
+    with job.started(command, setting) as process, listening(process) as words:
+        for mode, name, length, path in _entries(output_of(process)):
+            if not _is_wanted(path, wanted):
+                continue
+            if mode == _SUBMODULE:
+                tree.submodules[_checked(path, bounds).decode("utf-8", "surrogateescape")] = name
+            elif mode in _FILES:
+                tree.files.append(Entry(_checked(path, bounds), name, mode == _EXECUTABLE))
+                size += length
+            _check_size(len(tree.files) + len(tree.submodules), size, bounds)
+        code = process.wait()
+    if code != 0:
+        raise ProgramFailed(words())
+    return tree
+
+
+def write(job: Job, setting: Setting, tree: Tree, into: Path) -> None:
+    """Put the files of a tree below a directory in which nobody else writes."""
+    with tempfile.TemporaryFile() as asked:
+        asked.writelines(entry.name.encode("ascii") + b"\n" for entry in tree.files)
+        asked.seek(0)
+        command = ["cat-file", "--batch", "--buffer"]
+        with job.started(command, setting, stdin=asked) as process, listening(process):
+            _write_all(output_of(process), tree.files, os.fsencode(into))
+
+
+def _write_all(source: BufferedReader, files: Iterable[Entry], root: bytes) -> None:
+    made = {b""}
+    for entry in files:
+        header = source.readline(256).split()
+        if len(header) != 3 or header[1] != b"blob":
+            raise ProgramFailed(f"object {entry.name} is missing")
+        parent = entry.path.rpartition(b"/")[0]
+        if parent not in made:
+            _make(root, parent, made)
+        _write(source, int(header[2]), root + b"/" + entry.path, executable=entry.executable)
+        source.read(1)  # the line end after the content
+
+
+def _make(root: bytes, directory: bytes, made: set[bytes]) -> None:
+    at = b""
+    for part in directory.split(b"/"):
+        at = at + b"/" + part if at else part
+        if at in made:
+            continue
+        # A directory that is there is fine; a file of the same name is not, and shows as soon as it is used.
+        with suppress(FileExistsError):
+            os.mkdir(root + b"/" + at, 0o755)  # noqa: PTH102  -- names are bytes, and there are thousands
+        made.add(at)
+
+
+def _write(source: BufferedReader, length: int, path: bytes, *, executable: bool) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle = os.open(path, flags, 0o755 if executable else 0o644)
+    except OSError as error:
+        raise GitFailed(f"the commit holds '{_text(path)}' twice, or under a name that cannot be a file") from error
+    try:
+        while length > 0:
+            chunk = source.read(min(length, _CHUNK))
+            if not chunk:
+                raise ProgramFailed("its output is cut off")
+            length -= len(chunk)
+            while chunk:
+                chunk = chunk[os.write(handle, chunk) :]
+    finally:
+        os.close(handle)
+
+
+def _entries(source: BufferedReader) -> Iterator[tuple[bytes, str, int, bytes]]:
+    """Mode, hash, size and path of everything in a tree, as they come."""
+    rest = b""
+    while chunk := source.read1(_CHUNK):
+        *lines, rest = (rest + chunk).split(b"\0")
+        if len(rest) > _CHUNK:
+            raise GitFailed("the commit holds a path of more than 1 MiB")
+        for line in lines:
+            facts, _, path = line.partition(b"\t")
+            mode, _, name, length = facts.split()
+            yield mode, name.decode("ascii"), int(length) if length != b"-" else 0, path
+
+
+def _is_wanted(path: bytes, directories: tuple[bytes, ...]) -> bool:
+    return not directories or any(path == one or path.startswith(one + b"/") or not one for one in directories)
+
+
+def _checked(path: bytes, bounds: Bounds) -> bytes:
+    parts = path.split(b"/")
+    if len(parts) > bounds.depth:
+        raise GitFailed(f"the commit holds a directory more than {bounds.depth} levels deep")
+    for part in parts:
+        if part in _REFUSED_NAMES or part.lower() == b".git":
+            raise GitFailed(f"the commit holds the path '{_text(path)}', which no repository may have")
+    return path
+
+
+def _check_size(files: int, size: int, bounds: Bounds) -> None:
+    if files > bounds.files:
+        raise GitFailed(f"the commit holds more than {bounds.files} files; leave some out with spec.sparseCheckout")
+    if size > bounds.size:
+        raise GitFailed(
+            f"the commit holds more than {bounds.size >> 20} MiB of files; leave some out with spec.sparseCheckout"
+        )
+
+
+def _text(path: bytes) -> str:
+    return path[-200:].decode("utf-8", "replace")
