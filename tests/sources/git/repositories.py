@@ -34,9 +34,11 @@ class Repository:
         )
         self.run("config", "http.receivepack", "false")
 
-    def run(self, *arguments: str, stdin: bytes = b"", cwd: str = "", **variables: str) -> str:
+    def run(
+        self, *arguments: str, stdin: bytes = b"", cwd: str = "", variables: Mapping[str, str] | None = None
+    ) -> str:
         """What a `git` command prints."""
-        environment = {**_ENVIRONMENT, "GIT_DIR": str(self.path), **variables}
+        environment = {**_ENVIRONMENT, "GIT_DIR": str(self.path), **(variables or {})}
         done = subprocess.run(
             ["git", *arguments], input=stdin, capture_output=True, env=environment, cwd=cwd or self.path, check=False
         )
@@ -52,11 +54,11 @@ class Repository:
         for name, content in files.items():
             mode = "100755" if name.endswith("*") else "120000" if name.endswith("@") else "100644"
             lines.append(f"{mode} {self.blob(content)} 0\t{name.rstrip('*@')}\n")
-        index = str(self.path / "scratch-index")
+        index = {"GIT_INDEX_FILE": str(self.path / "scratch-index")}
         stdin = ("".join(lines) + extra).encode()
-        self.run("read-tree", "--empty", GIT_INDEX_FILE=index)
-        self.run("update-index", "--add", "--index-info", stdin=stdin, GIT_INDEX_FILE=index)
-        return self.run("write-tree", "--missing-ok", GIT_INDEX_FILE=index)
+        self.run("read-tree", "--empty", variables=index)
+        self.run("update-index", "--add", "--index-info", stdin=stdin, variables=index)
+        return self.run("write-tree", "--missing-ok", variables=index)
 
     def commit(
         self,
@@ -76,7 +78,7 @@ class Repository:
         parents = self.run("for-each-ref", "--format=-p%(objectname)", f"refs/heads/{branch}").split()
         made = self.run(
             "commit-tree", *options, *parents, "-m", message, tree,
-            GIT_AUTHOR_DATE=date, GIT_COMMITTER_DATE=date,
+            variables={"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date},
         )  # fmt: skip
         self.run("update-ref", f"refs/heads/{branch}", made)
         return made

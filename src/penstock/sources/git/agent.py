@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 from base64 import b64decode
 from contextlib import asynccontextmanager
@@ -63,9 +64,10 @@ class Agent:
         self._open: set[asyncio.StreamWriter] = set()
 
     @asynccontextmanager
-    async def serving(self, socket: Path) -> AsyncGenerator[None]:
+    async def serving(self, path: Path) -> AsyncGenerator[None]:
         """Answer until the caller is done."""
-        server = await asyncio.start_unix_server(self._talk, socket, limit=_LONGEST)
+        listening = await asyncio.to_thread(_bound, path)
+        server = await asyncio.start_unix_server(self._talk, sock=listening, limit=_LONGEST)
         try:
             yield
         finally:
@@ -101,6 +103,12 @@ class Agent:
         except (ValueError, struct.error):
             return _FAILURE
         return _SIGN_ANSWER + text(self._key.sign(data, flags)) if blob == self._key.blob else _FAILURE
+
+
+def _bound(path: Path) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(path))
+    return listening
 
 
 def text(content: bytes) -> bytes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 import ssl
 import tempfile
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,47 +54,46 @@ async def _over_http(place: Place) -> AsyncGenerator[Setting]:
         configuration["http.curloptResolve"] = f"{host}:{port}:{await looked_up(host, port)}"
     if credentials.authorization:
         configuration["http.extraHeader"] = f"Authorization: {credentials.authorization}"
-    descriptors: list[int] = []
-    async with AsyncExitStack() as stack:
-        for key, content in await asyncio.to_thread(_certificates, credentials):
-            descriptor = stack.enter_context(in_memory(content))
-            configuration[key] = f"/proc/self/fd/{descriptor}"
-            descriptors.append(descriptor)
-        yield Setting(configuration=configuration, descriptors=tuple(descriptors), protocol=address.scheme)
+    with ExitStack() as stack:
+        files = await asyncio.to_thread(_opened, credentials, stack)
+        configuration |= {key: f"/proc/self/fd/{descriptor}" for key, descriptor in files.items()}
+        yield Setting(configuration=configuration, descriptors=tuple(files.values()), protocol=address.scheme)
 
 
-def _certificates(credentials: Credentials) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
+def _opened(credentials: Credentials, stack: ExitStack) -> dict[str, int]:
+    """Certificates as memory files, by the setting that names them."""
+    contents: dict[str, bytes] = {}
     if credentials.authority:
         system = ssl.get_default_verify_paths()
         bundle = Path(system.cafile or system.openssl_cafile)
         own = bundle.read_bytes() if bundle.is_file() else b""
-        found.append(("http.sslCAInfo", own + b"\n" + credentials.authority))
+        contents["http.sslCAInfo"] = own + b"\n" + credentials.authority
     if credentials.certificate:
-        found += [("http.sslCert", credentials.certificate), ("http.sslKey", credentials.certificate_key)]
-    return found
+        contents["http.sslCert"] = credentials.certificate
+        contents["http.sslKey"] = credentials.certificate_key
+    return {key: stack.enter_context(in_memory(content)) for key, content in contents.items()}
 
 
 @asynccontextmanager
 async def _over_ssh(place: Place) -> AsyncGenerator[Setting]:
     key = await asyncio.to_thread(place.credentials.signing_key)
-    with_folder = tempfile.TemporaryDirectory(prefix="penstock-", ignore_cleanup_errors=True)
+    folder = await asyncio.to_thread(_prepared, place)
     try:
-        folder = Path(with_folder.name)
-        await asyncio.to_thread(_prepare, folder, place)
         async with Agent(key).serving(folder / "agent"):
-            command = f"ssh -F {shlex.quote(str(folder / 'config'))}"
             variables = {
-                "GIT_SSH_COMMAND": command,
+                # Git gives this to a shell, so it holds nothing but a path of ours.
+                "GIT_SSH_COMMAND": f"ssh -F {shlex.quote(str(folder / 'config'))}",
                 "GIT_SSH_VARIANT": "ssh",
                 "SSH_AUTH_SOCK": str(folder / "agent"),
             }
             yield Setting(environment=variables, protocol="ssh")
     finally:
-        await asyncio.to_thread(with_folder.cleanup)
+        await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
 
 
-def _prepare(folder: Path, place: Place) -> None:
+def _prepared(place: Place) -> Path:
+    """A folder of our own with what `ssh` has to read; there is no secret in it."""
+    folder = Path(tempfile.mkdtemp(prefix="penstock-"))
     known_hosts = folder / "known_hosts"
     known_hosts.write_bytes(place.credentials.known_hosts)
     user = place.address.user or "git"
@@ -119,3 +119,4 @@ def _prepare(folder: Path, place: Place) -> None:
         "",
     ]
     (folder / "config").write_text("\n".join(lines))
+    return folder

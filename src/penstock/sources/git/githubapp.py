@@ -139,7 +139,9 @@ class Tokens:
     async def _call(self, app: GitHubApp, method: str, path: str, word: str, form: type[T]) -> T:
         url = f"{app.api}/{path}"
         headers = {"Authorization": f"Bearer {word}", "Accept": "application/vnd.github+json"}
-        proxy = app.proxy
+        greeting = app.proxy.headers if app.proxy else {}
+        if not url.startswith("https:"):
+            headers |= greeting
         try:
             check_literal(Address.parse(url).host)
             trust = await asyncio.to_thread(Credentials(authority=app.authority).trust)
@@ -150,8 +152,8 @@ class Tokens:
                 ssl=trust,
                 allow_redirects=False,
                 timeout=_SECONDS,
-                proxy=proxy.url if proxy else None,
-                proxy_auth=aiohttp.BasicAuth(proxy.username, proxy.password) if proxy and proxy.username else None,
+                proxy=app.proxy.url if app.proxy else None,
+                proxy_headers=greeting,
             ) as response:
                 if response.status not in (200, 201):
                     raise LoginFailed(f"GitHub answered {response.status} to {method} {path}")

@@ -117,6 +117,9 @@ class Listing:
         if authorization := place.credentials.authorization:
             headers = {**headers, "Authorization": authorization}
         secure = place.address.scheme == "https"
+        greeting = place.proxy.headers if place.proxy else {}
+        if not secure:
+            headers = {**headers, **greeting}
         trust = await asyncio.to_thread(place.credentials.trust) if secure else True
         try:
             async with self._session.request(
@@ -128,7 +131,7 @@ class Listing:
                 allow_redirects=False,
                 timeout=_SECONDS,
                 proxy=place.proxy.url if place.proxy else None,
-                proxy_auth=_login(place.proxy),
+                proxy_headers=greeting if secure else None,
             ) as response:
                 if response.status in _MOVED:
                     return response.status, response.headers.get("Location", ""), b""
@@ -165,10 +168,6 @@ def _target(old: Address, url: str, location: str) -> Address:
     if not new.path.endswith(_SUFFIX):
         raise RemoteTrouble("its redirect leads to something else than a repository")
     return replace(new, path=new.path.removesuffix(_SUFFIX), query=old.query)
-
-
-def _login(proxy: Proxy | None) -> aiohttp.BasicAuth | None:
-    return aiohttp.BasicAuth(proxy.username, proxy.password) if proxy and proxy.username else None
 
 
 def _reason(error: Exception) -> str:

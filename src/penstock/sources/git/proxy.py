@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
@@ -67,6 +68,14 @@ class Proxy:
         if not self.username:
             return f"{scheme}://{self.authority}"
         return f"{scheme}://{quote(self.username, safe='')}:{quote(self.password, safe='')}@{self.authority}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The login as a header for the proxy."""
+        if not self.username:
+            return {}
+        login = b64encode(f"{self.username}:{self.password}".encode()).decode("ascii")
+        return {"Proxy-Authorization": f"Basic {login}"}
 
     @property
     def identity(self) -> str:
