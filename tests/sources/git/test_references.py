@@ -8,7 +8,7 @@ import pytest
 
 from penstock.api.gitrepository import GitReference
 from penstock.sources import SourceError
-from penstock.sources.git import Address, Git, GitRemote, Reference, modern
+from penstock.sources.git import Address, Git, GitRemote, Reference
 from penstock.sources.git.errors import EmptyRepository
 from tests.sources.git.repositories import Repository
 
@@ -189,23 +189,6 @@ async def test_a_name_that_is_none_goes_nowhere(git: Git, server: GitServer, nam
 )
 def test_what_a_spec_asks_for(spec: GitReference | None, expected: Reference) -> None:
     assert Reference.of(spec) == expected
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        pytest.param(f"main/{HASH}", f"main@sha1:{HASH}", id="a branch"),
-        pytest.param(f"feature/x/{HASH}", f"feature/x@sha1:{HASH}", id="a branch with a slash"),
-        pytest.param(f"HEAD/{HASH}", f"sha1:{HASH}", id="a commit"),
-        pytest.param(HASH, f"sha1:{HASH}", id="a bare hash"),
-        pytest.param(f"main@sha1:{HASH}", f"main@sha1:{HASH}", id="today's form stays"),
-        pytest.param("", "", id="nothing stays"),
-        pytest.param("a/b", "a/b", id="something else stays"),
-    ],
-)
-@pytest.mark.scenario("sources-28")
-def test_revisions_of_old(old: str, new: str) -> None:
-    assert modern(old) == new
 
 
 async def test_a_repository_with_the_longer_hash(git: Git, server: GitServer, tmp_path: Path, into: Path) -> None:

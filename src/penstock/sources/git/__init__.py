@@ -10,7 +10,7 @@ from penstock.sources.git.client import Git
 from penstock.sources.git.credentials import Credentials, of_secret
 from penstock.sources.git.githubapp import GitHubApp
 from penstock.sources.git.proxy import Proxy
-from penstock.sources.git.references import Reference, modern
+from penstock.sources.git.references import Reference
 from penstock.sources.git.remote import GitRemote
 from penstock.sources.git.signatures import Verification
 
@@ -23,6 +23,5 @@ __all__ = [
     "Proxy",
     "Reference",
     "Verification",
-    "modern",
     "of_secret",
 ]

@@ -95,16 +95,6 @@ def matching(tags: Iterable[str], semver: str) -> list[str]:
     return sorted(version.original for version in versions if version.precedence == highest)
 
 
-def modern(revision: str) -> str:
-    """A revision as it is written today: `main/<hash>` and `HEAD/<hash>` come from status that is years old."""
-    if not revision or ":" in revision:
-        return revision
-    pointer, _, commit = revision.rpartition("/")
-    if not is_hash(commit):
-        return revision
-    return Reference(branch="" if pointer == "HEAD" else pointer).revision(commit)
-
-
 def _version(tag: str) -> Version | None:
     try:
         return Version.of_tag(tag)
