@@ -14,6 +14,7 @@ BENCHMARKS = {
     "cache": "memory of a watch cache over 10,000 objects",
     "kustomize": "kustomize build, against the real kustomize",
     "sops": "200 encrypted Secrets, against the real sops run once a file",
+    "git": "first fetch and polls of Git sources, against git itself",
     "embedded": "the embedded cluster, against the real API server",
     "sources": "polls without a change, packing, and memory over many fetches",
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 20
 _EXECUTABLE, _SUBMODULE = b"100755", b"160000"
 _FILES = (b"100644", b"100755", b"100664")
+_HINT = "leave some out with spec.sparseCheckout"
 _REFUSED_NAMES = frozenset({b"", b".", b".."})
 
 
@@ -60,44 +61,48 @@ class Tree:
 def listed(job: Job, setting: Setting, commit: str, directories: Sequence[str], bounds: Bounds) -> Tree:
     """The files of a commit that lie in these directories, or all; links are left out."""
     wanted = tuple(directory.encode("utf-8", "surrogateescape") for directory in directories)
-    tree, size = Tree([], {}), 0
-    command = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit]
+    tree = Tree([], {})
+    command = ["ls-tree", "-r", "-z", "--full-tree", commit]
     with job.started(command, setting) as process, listening(process) as words:
-        for mode, name, length, path in _entries(output_of(process)):
+        for mode, name, path in _entries(output_of(process)):
             if not _is_wanted(path, wanted):
                 continue
             if mode == _SUBMODULE:
                 tree.submodules[_checked(path, bounds).decode("utf-8", "surrogateescape")] = name
             elif mode in _FILES:
                 tree.files.append(Entry(_checked(path, bounds), name, mode == _EXECUTABLE))
-                size += length
-            _check_size(len(tree.files) + len(tree.submodules), size, bounds)
+            if len(tree.files) + len(tree.submodules) > bounds.files:
+                raise GitFailed(f"the commit holds more than {bounds.files} files; {_HINT}")
         code = process.wait()
     if code != 0:
         raise ProgramFailed(words())
     return tree
 
 
-def write(job: Job, setting: Setting, tree: Tree, into: Path) -> None:
-    """Put the files of a tree below a directory in which nobody else writes."""
+def write(job: Job, setting: Setting, tree: Tree, into: Path, bounds: Bounds) -> None:
+    """Put the files of a tree below a directory in which nobody else writes; after an error, throw it away."""
     with tempfile.TemporaryFile() as asked:
         asked.writelines(entry.name.encode("ascii") + b"\n" for entry in tree.files)
         asked.seek(0)
         command = ["cat-file", "--batch", "--buffer"]
         with job.started(command, setting, stdin=asked) as process, listening(process):
-            _write_all(output_of(process), tree.files, os.fsencode(into))
+            _write_all(output_of(process), tree.files, os.fsencode(into), bounds)
 
 
-def _write_all(source: BufferedReader, files: Iterable[Entry], root: bytes) -> None:
-    made = {b""}
+def _write_all(source: BufferedReader, files: Iterable[Entry], root: bytes, bounds: Bounds) -> None:
+    made, room = {b""}, bounds.size
     for entry in files:
         header = source.readline(256).split()
         if len(header) != 3 or header[1] != b"blob":
             raise ProgramFailed(f"object {entry.name} is missing")
+        length = int(header[2])
+        room -= length
+        if room < 0:
+            raise GitFailed(f"the commit holds more than {bounds.size >> 20} MiB of files; {_HINT}")
         parent = entry.path.rpartition(b"/")[0]
         if parent not in made:
             _make(root, parent, made)
-        _write(source, int(header[2]), root + b"/" + entry.path, executable=entry.executable)
+        _write(source, length, root + b"/" + entry.path, executable=entry.executable)
         source.read(1)  # the line end after the content
 
 
@@ -131,8 +136,8 @@ def _write(source: BufferedReader, length: int, path: bytes, *, executable: bool
         os.close(handle)
 
 
-def _entries(source: BufferedReader) -> Iterator[tuple[bytes, str, int, bytes]]:
-    """Mode, hash, size and path of everything in a tree, as they come."""
+def _entries(source: BufferedReader) -> Iterator[tuple[bytes, str, bytes]]:
+    """Mode, hash and path of everything in a tree, as they come."""
     rest = b""
     while chunk := source.read1(_CHUNK):
         *lines, rest = (rest + chunk).split(b"\0")
@@ -140,8 +145,8 @@ def _entries(source: BufferedReader) -> Iterator[tuple[bytes, str, int, bytes]]:
             raise GitFailed("the commit holds a path of more than 1 MiB")
         for line in lines:
             facts, _, path = line.partition(b"\t")
-            mode, _, name, length = facts.split()
-            yield mode, name.decode("ascii"), int(length) if length != b"-" else 0, path
+            mode, _, name = facts.split()
+            yield mode, name.decode("ascii"), path
 
 
 def _is_wanted(path: bytes, directories: tuple[bytes, ...]) -> bool:
@@ -156,15 +161,6 @@ def _checked(path: bytes, bounds: Bounds) -> bytes:
         if part in _REFUSED_NAMES or part.lower() == b".git":
             raise GitFailed(f"the commit holds the path '{_text(path)}', which no repository may have")
     return path
-
-
-def _check_size(files: int, size: int, bounds: Bounds) -> None:
-    if files > bounds.files:
-        raise GitFailed(f"the commit holds more than {bounds.files} files; leave some out with spec.sparseCheckout")
-    if size > bounds.size:
-        raise GitFailed(
-            f"the commit holds more than {bounds.size >> 20} MiB of files; leave some out with spec.sparseCheckout"
-        )
 
 
 def _text(path: bytes) -> str:

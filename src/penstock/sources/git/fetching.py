@@ -70,13 +70,11 @@ async def _peeled(mirror: Mirror, name: str) -> Found:
     """The commit behind an object; a tag may point to a tag."""
     tag: Signed | None = None
     for _ in range(_MOST_TAGS_OF_TAGS):
-        kind = await mirror.kind(name)
+        kind, raw = await mirror.read(name)
         if kind == "commit":
-            raw = await mirror.read(name, "commit")
             return Found(objects.commit(name, raw), tag, objects.committed_at(raw))
         if kind != "tag":
             break
-        raw = await mirror.read(name, "tag")
         tag = tag or objects.tag(name, raw)
         name = objects.target(raw)[0]
     raise RemoteTrouble(f"object {name} leads to no commit")

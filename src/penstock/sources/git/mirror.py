@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+from penstock.sources.git.memory import in_memory
 from penstock.sources.git.program import ProgramFailed, Setting
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from penstock.sources.git.listing import Place
-    from penstock.sources.git.program import Program
+    from penstock.sources.git.program import Job, Program
 
 _REFS = "refs/penstock/"
 _MOST_PACKS = 20
@@ -70,20 +71,15 @@ class Mirror:
 
     async def value(self, wanted: str) -> str:
         """The object that was fetched for a ref or commit; empty when none was."""
-        command = ["for-each-ref", "--format=%(objectname)", slot(wanted)]
-        return (await self._program.output(command, self.setting)).decode("latin-1").strip()
+        return await asyncio.to_thread(_content, self.path / slot(wanted))
 
     async def keep(self, commit: str) -> None:
         """Hold on to a commit that came along with a branch."""
         await self._program.output(["update-ref", "--", slot(commit), commit], self.setting)
 
-    async def kind(self, name: str) -> str:
-        """The type of an object; ProgramFailed when it is not there."""
-        return (await self._program.output(["cat-file", "-t", name], self.setting)).decode("latin-1").strip()
-
-    async def read(self, name: str, kind: str) -> bytes:
-        """A commit or tag as it is stored; ProgramFailed when it is not there."""
-        return await self._program.output(["cat-file", kind, name], self.setting)
+    async def read(self, name: str) -> tuple[str, bytes]:
+        """The type and content of an object; ProgramFailed when it is not there."""
+        return await self._program.do(_read, self.setting, name)
 
 
 class Mirrors:
@@ -173,6 +169,25 @@ class Mirrors:
 def slot(wanted: str) -> str:
     """Our own ref for what was fetched, whatever it is called over there."""
     return _REFS + hashlib.sha256(wanted.encode("utf-8", "surrogateescape")).hexdigest()[:40]
+
+
+def _content(path: Path) -> str:
+    """What a ref holds: ours are files, since nobody packs them."""
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _read(job: Job, setting: Setting, name: str) -> tuple[str, bytes]:
+    with in_memory(name.encode("ascii") + b"\n") as asked:
+        os.lseek(asked, 0, os.SEEK_SET)
+        printed = job.output(["cat-file", "--batch"], setting, stdin=asked)
+    header, _, content = printed.partition(b"\n")
+    words = header.decode("latin-1").split()
+    if len(words) != 3:
+        raise ProgramFailed(f"object {name} is missing")
+    return words[1], content[: int(words[2])]
 
 
 def _healed(path: Path) -> bool:

@@ -9,6 +9,7 @@ must not keep threads from others.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import resource
 import signal
@@ -32,6 +33,7 @@ T = TypeVar("T")
 _THREADS = 32
 _LARGEST_FILE = 4 << 30  # bytes of a pack
 _LARGEST_OUTPUT = 64 << 20
+_BUFFER = 256 << 10  # bytes
 _KEPT_WORDS = 16 << 10
 _ALWAYS = {
     "core.hooksPath": "/dev/null",
@@ -125,9 +127,16 @@ class Job:
             with self._lock:
                 self._running.discard(process)
 
-    def output(self, arguments: Sequence[str], setting: Setting, *, largest: int = _LARGEST_OUTPUT) -> bytes:
+    def output(
+        self,
+        arguments: Sequence[str],
+        setting: Setting,
+        *,
+        stdin: int | IO[bytes] | None = None,
+        largest: int = _LARGEST_OUTPUT,
+    ) -> bytes:
         """What a call prints; ProgramFailed with its last words otherwise."""
-        with self.started(arguments, setting) as process, listening(process) as words:
+        with self.started(arguments, setting, stdin=stdin) as process, listening(process) as words:
             printed = output_of(process).read(largest + 1)
             if len(printed) > largest:
                 raise ProgramFailed(f"its answer is larger than {largest >> 20} MiB")
@@ -180,6 +189,7 @@ def _started(arguments: Sequence[str], setting: Setting, stdin: int | IO[bytes])
             env=setting.variables(),
             pass_fds=setting.descriptors,
             start_new_session=True,  # so that its helpers can be ended with it
+            bufsize=_BUFFER,
             cwd="/",
         )
     except FileNotFoundError:
@@ -211,7 +221,9 @@ def listening(process: subprocess.Popen[bytes]) -> Generator[Callable[[], str]]:
 
 
 def output_of(process: subprocess.Popen[bytes]) -> BufferedReader:
-    """The pipe from which a program is read."""
+    """The pipe from which a program is read, made wide: else the two take turns every few files."""
+    with suppress(OSError):
+        fcntl.fcntl(cast(BufferedReader, process.stdout), fcntl.F_SETPIPE_SZ, 2 * _BUFFER)
     return cast(BufferedReader, process.stdout)
 
 

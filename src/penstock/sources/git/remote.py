@@ -145,7 +145,7 @@ class GitRemote:
         tree = await program.do(checkout.listed, mirror.setting, part.commit, directories, self.git.bounds)
         for directory in directories:
             _check_directory(directory, tree)
-        await program.do(checkout.write, mirror.setting, tree, into / part.path)
+        await program.do(checkout.write, mirror.setting, tree, into / part.path, self.git.bounds)
         if not self.with_submodules or not tree.submodules:
             return []
         urls = await program.do(submodules.urls, mirror.setting, part.commit)
