@@ -8,6 +8,7 @@ import stat
 from typing import TYPE_CHECKING
 
 import pytest
+from aiohttp import web
 
 from penstock.sources import SourceError
 from penstock.sources.git import Address, Credentials, Git, GitRemote, Reference
@@ -201,7 +202,7 @@ class TestMirror:
         assert written(tmp_path / "2") == {"a": "2"}
         assert not (mirror / "objects/pack/tmp_pack_x").exists()
 
-    @pytest.mark.parametrize("what", ["unfinished", "damaged"])
+    @pytest.mark.parametrize("what", ["unfinished", "damaged", "forgetful"])
     async def test_a_broken_mirror_begins_anew(
         self, git: Git, server: GitServer, repository: Repository, tmp_path: Path, what: str
     ) -> None:
@@ -212,6 +213,10 @@ class TestMirror:
         (mirror,) = (path for path in (tmp_path / "mirrors").iterdir() if path.is_dir())
         if what == "unfinished":
             (mirror / "whole").unlink()
+        elif what == "forgetful":
+            repository.commit({"x": "x"})
+            (mirror / "shallow").unlink()
+            repository.commit({"a": "1", "b": "2"})
         else:
             pack = next(mirror.glob("objects/pack/*.pack"))
             pack.chmod(0o600)
@@ -298,4 +303,23 @@ async def test_a_cancelled_fetch_ends_its_processes(
     assert task.cancelled()
     async with asyncio.timeout(10), serving(repository.path.parent) as healthy:
         await remote(git, healthy).fetch(into)
+    assert written(into) == {"a": "1"}
+
+
+async def test_a_pack_that_is_cut_off(git: Git, server: GitServer, repository: Repository, into: Path) -> None:
+    repository.commit({"a": "1"})
+    whole = server._backend
+
+    async def answer(request: web.Request) -> web.StreamResponse | None:
+        if len(server.requests) < 4 or request.method == "GET":
+            return None
+        body = (await whole(request)).body  # type: ignore[attr-defined]
+        return web.Response(body=body[: len(body) // 2], content_type="application/x-git-upload-pack-result")
+
+    server.answer = answer
+    with pytest.raises(SourceError, match="failed to checkout and determine revision: unable to clone"):
+        await remote(git, server).fetch(into)
+    assert written(into) == {}
+    server.answer = None
+    await remote(git, server).fetch(into)
     assert written(into) == {"a": "1"}

@@ -61,6 +61,7 @@ class ModeUnusable(Stalled):
 class RemoteTrouble(Exception):
     """What went wrong between us and the server, in a few words; the caller says which repository it was."""
 
-    def __init__(self, cause: str, *, is_missing: bool = False) -> None:
+    def __init__(self, cause: str, *, is_missing: bool = False, is_known: bool = True) -> None:
+        """`is_known` is false for a failure that may as well be one of this machine."""
         super().__init__(cause)
-        self.cause, self.is_missing = cause, is_missing
+        self.cause, self.is_missing, self.is_known = cause, is_missing, is_known

@@ -36,7 +36,7 @@ async def bring_ref(mirror: Mirror, place: Place, name: str, value: str) -> Foun
             try:
                 await mirror.fetch(setting, place.address.url, name)
             except ProgramFailed as error:
-                raise trouble(error.words) from None
+                raise _cause(error) from None
     return await _peeled(mirror, await mirror.value(name))
 
 
@@ -60,10 +60,16 @@ async def bring_commit(mirror: Mirror, place: Place, commit: str, *, branch: str
     return await _peeled(mirror, commit)
 
 
-def _unknown(commit: str, error: ProgramFailed) -> RemoteTrouble:
+def _unknown(commit: str, error: ProgramFailed) -> Exception:
     if any(words in error.words for words in ("not our ref", "nonexistent object", "couldn't find remote ref")):
         return RemoteTrouble(f"unable to resolve commit object for '{commit}': object not found")
-    return trouble(error.words)
+    return _cause(error)
+
+
+def _cause(error: ProgramFailed) -> Exception:
+    """What the server did; the error itself when it may as well be the mirror that is damaged."""
+    found = trouble(error.words)
+    return found if found.is_known else error
 
 
 async def _peeled(mirror: Mirror, name: str) -> Found:

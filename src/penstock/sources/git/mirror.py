@@ -45,14 +45,16 @@ class Limits:
 class Mirror:
     """One bare repository, ours alone while it is open."""
 
-    def __init__(self, program: Program, path: Path) -> None:
+    def __init__(self, program: Program, path: Path, held: IO[bytes] | None) -> None:
+        """`held` is the open lock file; programs inherit it, so that one that outlives us still keeps others out."""
         self._program = program
         self.path = path
+        self._inherited = () if held is None else (held.fileno(),)
 
     @property
     def setting(self) -> Setting:
         """How to read it: without a way to any other machine."""
-        return Setting(repository=self.path)
+        return Setting(repository=self.path, descriptors=self._inherited)
 
     async def fetch(self, calling: Setting, url: str, wanted: str) -> None:
         """Bring a ref or a commit, without its history."""
@@ -66,7 +68,8 @@ class Mirror:
 
     async def _fetch(self, calling: Setting, url: str, refspec: str, *options: str) -> None:
         command = ["fetch", "--quiet", "--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--force", *options]
-        setting = replace(calling, repository=self.path)
+        descriptors = (*calling.descriptors, *self._inherited)
+        setting = replace(calling, repository=self.path, descriptors=descriptors)
         await self._program.output([*command, "--", url, refspec], setting)
 
     async def value(self, wanted: str) -> str:
@@ -98,7 +101,7 @@ class Mirrors:
             held = await asyncio.to_thread(self._lock, name)
             path = self._folder / (name if held else f"once-{uuid.uuid4().hex}")
             try:
-                mirror = Mirror(self._program, path)
+                mirror = Mirror(self._program, path, held)
                 await self._prepare(mirror, sha256=sha256)
                 yield mirror
                 await self._tend(mirror)

@@ -45,6 +45,8 @@ _ALWAYS = {
     "fetch.writeCommitGraph": "false",
     "gc.auto": "0",
     "http.followRedirects": "false",
+    "http.lowSpeedLimit": "1",  # bytes a second
+    "http.lowSpeedTime": "60",  # seconds: what a killed process left behind ends, too
     "http.sslVersion": "tlsv1.2",
     "maintenance.auto": "false",
     "protocol.allow": "never",

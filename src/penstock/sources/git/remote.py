@@ -16,6 +16,7 @@ from penstock.sources.git.githubapp import GitHubApp
 from penstock.sources.git.listing import Place
 from penstock.sources.git.program import ProgramFailed
 from penstock.sources.git.references import TAGS, Reference, is_hash, matching
+from penstock.sources.git.words import trouble
 from penstock.sources.remote import Fetched
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ class GitRemote:
             except RemoteTrouble as error:
                 raise self._told(error, doing="unable to clone") from None
             except ProgramFailed as error:
-                # The mirror was damaged, and is gone now.
+                # The mirror may have been damaged, and is gone now.
                 if not again:
-                    raise GitFailed(f"{_DOING}: the fetched commit cannot be read: {error.words[:300]}") from None
+                    raise self._told(trouble(error.words), doing="unable to clone") from None
                 await asyncio.to_thread(_emptied, into)
         raise AssertionError("unreachable")
 

@@ -35,4 +35,4 @@ def trouble(said: str) -> RemoteTrouble:
     lines = [line for line in map(str.strip, said.splitlines()) if line]
     chosen = next((line for line in reversed(lines) if line.startswith(("fatal:", "error:"))), "git failed")
     text = "".join(letter if letter.isprintable() else " " for letter in _PREFIX.sub("", chosen))
-    return RemoteTrouble(text[:_LONGEST])
+    return RemoteTrouble(text[:_LONGEST], is_known=False)
