@@ -67,7 +67,7 @@ class Settings:
             raise ConfigError(f"{self.origin}: the certificate authority is not a PEM certificate") from error
         if credential.certificate and credential.key:
             try:
-                with _as_file(credential.certificate + b"\n" + credential.key) as path:
+                with as_file(credential.certificate + b"\n" + credential.key) as path:
                     # Without a password OpenSSL would ask for one at the terminal, and wait.
                     context.load_cert_chain(path, password="")
             except ssl.SSLError as error:
@@ -98,7 +98,7 @@ def _is_address(text: str) -> bool:
 
 
 @contextmanager
-def _as_file(secret: bytes) -> Generator[str]:
+def as_file(secret: bytes) -> Generator[str]:
     """A path under which OpenSSL can read the secret; it never touches a disk where the system allows that."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("client-certificate")
