@@ -5,6 +5,7 @@
 
 from penstock.sources.oci.reference import parse_image, parse_repository
 from penstock.sources.oci.registry import Registry
+from penstock.sources.oci.remote import OCIRemote
 from penstock.sources.oci.transport import Connection, RegistryError
 
-__all__ = ["Connection", "Registry", "RegistryError", "parse_image", "parse_repository"]
+__all__ = ["Connection", "OCIRemote", "Registry", "RegistryError", "parse_image", "parse_repository"]
