@@ -206,8 +206,8 @@ async def test_a_redirect_to_another_host_gets_no_login() -> None:
     [
         pytest.param("http://169.254.169.254", "link-local", id="the metadata service of a cloud"),
         pytest.param("http://[fe80::1]", "link-local", id="a neighbour"),
-        pytest.param("file:///etc", "not http", id="a file"),
-        pytest.param("http://user:pw@h.io", "not http", id="a login of its own"),
+        pytest.param("file:///etc", "not an http", id="a file"),
+        pytest.param("http://user:pw@h.io", "not an http", id="a login of its own"),
     ],
 )
 async def test_some_redirects_are_refused(target: str, told: str) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from typing import TYPE_CHECKING, Self, TypeVar
 from urllib.parse import quote, urljoin
 
-import aiohttp
 import msgspec
 
 from penstock.sources.oci.manifest import ACCEPT, LARGEST, Descriptor, Document, ManifestError, choose, document
 from penstock.sources.oci.reference import InvalidReference, check_digest, is_digest
-from penstock.sources.oci.transport import RegistryError, Transport, read
+from penstock.sources.oci.transport import RegistryError, Transport
+from penstock.sources.web import read, save
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import BinaryIO
+
+    import aiohttp
 
     from penstock.sources.oci.reference import Repository
     from penstock.sources.oci.transport import Connection
@@ -27,7 +27,6 @@ MOST_TAGS = 1_000_000
 
 T = TypeVar("T")
 
-_CHUNK = 1 << 20
 _PAGE = 1000
 _LARGEST_PAGE = 16 << 20
 _NOT_FOUND = 404
@@ -99,12 +98,9 @@ class Registry:
         """Write a blob to a new file; what is there after an error is not to be used."""
         _check_size(descriptor, most)
         async with self.transport.send("GET", self._blob(descriptor.digest)) as answer:
-            file = await asyncio.to_thread(path.open, "xb")
-            try:
-                found, size = await _save(answer, file, descriptor)
-            finally:
-                await asyncio.to_thread(file.close)
-        _compare(descriptor, found, size)
+            hasher = hashlib.new(_algorithm(descriptor))
+            size = await save(answer, path, most=descriptor.size, also=hasher.update)
+        _compare(descriptor, hasher.hexdigest(), size)
 
     async def tags(self) -> list[str]:
         """All tags, in the order of the registry."""
@@ -147,32 +143,6 @@ class Registry:
 
     def _blob(self, digest: str) -> str:
         return f"{self.root}/blobs/{check_digest(digest)}"
-
-
-async def _save(answer: aiohttp.ClientResponse, file: BinaryIO, descriptor: Descriptor) -> tuple[str, int]:
-    """Write and hash off the event loop, a megabyte at a time."""
-    hasher = hashlib.new(_algorithm(descriptor))
-    size, buffer = 0, bytearray()
-
-    def flush(content: bytes) -> None:
-        hasher.update(content)
-        file.write(content)
-
-    try:
-        async for chunk in answer.content.iter_chunked(_CHUNK):
-            buffer += chunk
-            size += len(chunk)
-            if size > descriptor.size:
-                break
-            if len(buffer) >= _CHUNK:
-                await asyncio.to_thread(flush, bytes(buffer))
-                buffer.clear()
-    except (aiohttp.ClientError, OSError) as error:
-        raise RegistryError(
-            f"the blob {descriptor.digest} broke off after {size} of {descriptor.size} bytes"
-        ) from error
-    await asyncio.to_thread(flush, bytes(buffer))
-    return hasher.hexdigest(), size
 
 
 def _algorithm(descriptor: Descriptor) -> str:

@@ -1,16 +1,13 @@
-"""HTTP to one registry: the login, tries, redirects and proxies.
+"""Requests to one registry: the login, tries, and redirects.
 
 A login goes to the registry itself and to the token service that it names, and nowhere else: registries redirect
-downloads to other hosts, and those get none. Nothing goes from https to http, nor to an address that only this
-machine's surroundings can mean.
+downloads to other hosts, and those get none. Nothing goes from https to http.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import random
-import socket
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -18,33 +15,24 @@ from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 import msgspec
-from aiohttp.abc import AbstractResolver
-from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from penstock.errors import PenstockError
 from penstock.runtime.redaction import redact_text
-from penstock.sources.access import Trust, system_proxy
+from penstock.sources.access import Trust
 from penstock.sources.oci.authorization import LARGEST_TOKEN, AuthorizationError, Authorizer, parse_challenge
 from penstock.sources.oci.credentials import Credential
+from penstock.sources.web import FIRST_PAUSE, RETRIED, TRIES, Forbidden, TooLarge, Unreachable, Web, origin, read, shown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from aiohttp.abc import ResolveResult
-
     from penstock.sources.oci.authorization import TokenRequest
     from penstock.sources.oci.reference import Repository
 
-USER_AGENT = "flux/v2"
-RETRIED = frozenset((408, 500, 502, 503, 504))
-TRIES = 3
-FIRST_PAUSE = 1.0
-"""Seconds before the second try; each further pause is three times as long."""
 REDIRECTS = 5
 
 _ANSWER = 64 << 10  # bytes of an error's body that are read
-_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)  # the whole is bounded by the caller
 
 
 class RegistryError(PenstockError):
@@ -53,7 +41,7 @@ class RegistryError(PenstockError):
     def __init__(self, message: str, *, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
-        """The HTTP status; 0 when there was no answer."""
+        """The HTTP status; 0 when there was no answer that we could use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +63,17 @@ class Transport:
         self._connection = connection
         self._base = ""
         self._authorizer = Authorizer(connection.credential, registry=repository.registry, ask=self._ask)
-        self._session: aiohttp.ClientSession | None = None
+        self._web = Web(connection.trust, connection.proxy)
 
     async def __aenter__(self) -> Self:
-        if (self._connection.proxy or "").startswith("socks5"):
-            raise RegistryError("a socks5 proxy is not supported for registries; use an http or https proxy")
-        context = await asyncio.to_thread(self._connection.trust.context)
-        connector = aiohttp.TCPConnector(ssl=context, resolver=_Resolver())
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            timeout=_TIMEOUT,
-            headers={"User-Agent": USER_AGENT},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            requote_redirect_url=False,
-        )
+        try:
+            await self._web.__aenter__()
+        except Unreachable as error:
+            raise RegistryError(str(error)) from error
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._web.__aexit__()
 
     @asynccontextmanager
     async def send(
@@ -118,6 +97,8 @@ class Transport:
             if response.status not in accept:
                 raise await _refusal(method, response)
             yield response
+        except (Unreachable, TooLarge) as error:  # while the answer was read
+            raise RegistryError(str(error), status=response.status) from error
         finally:
             response.release()
 
@@ -182,7 +163,7 @@ class Transport:
         self, method: str, url: str, headers: dict[str, str], data: Any, authorization: str
     ) -> aiohttp.ClientResponse:
         for _ in range(REDIRECTS + 1):
-            same = _origin(url) == _origin(self._base)
+            same = origin(url) == origin(self._base)
             login = {"Authorization": authorization} if authorization and same else {}
             response = await self._once(method, url, {**headers, **login}, data)
             location = response.headers.get("Location")
@@ -191,24 +172,15 @@ class Transport:
             response.release()
             here, url = url, urljoin(url, location)
             self._check_hop(here, url)
-        raise RegistryError(f"{method} {_shown(url)}: more than {REDIRECTS} redirects", status=310)
+        raise RegistryError(f"{method} {shown(url)}: more than {REDIRECTS} redirects", status=310)
 
     async def _once(self, method: str, url: str, headers: Mapping[str, str], data: Any) -> aiohttp.ClientResponse:
-        if self._session is None:
-            raise AssertionError("a transport is used inside its context")
-        proxy = self._connection.proxy or system_proxy(url)
         try:
-            return await self._session.request(
-                method,
-                URL(url, encoded=True),
-                headers=headers,
-                data=data() if callable(data) else data,
-                allow_redirects=False,
-                proxy=proxy,
-            )
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            reason = redact_text(str(error)) or type(error).__name__
-            raise RegistryError(f"{method} {_shown(url)}: {reason}") from error
+            return await self._web.send(method, url, headers=headers, data=data() if callable(data) else data)
+        except Forbidden as error:
+            raise RegistryError(str(error), status=310) from error
+        except Unreachable as error:
+            raise RegistryError(str(error)) from error
 
     async def _ask(self, request: TokenRequest) -> bytes:
         self._check_hop(self._base, request.url)
@@ -224,35 +196,10 @@ class Transport:
             response.release()
 
     def _check_hop(self, here: str, there: str) -> None:
-        """Refuse a way on that leaves TLS, or leads to an address that means something else on every machine."""
+        """Refuse a way on that leaves TLS."""
         before, after = urlsplit(here), urlsplit(there)
-        if after.scheme not in ("http", "https") or not after.hostname or after.username is not None:
-            raise RegistryError(f"{_shown(here)} leads to an address that is not http or https", status=310)
         if before.scheme == "https" and after.scheme == "http" and not self._connection.insecure:
-            raise RegistryError(f"{_shown(here)} leads from https to http, to {after.hostname}", status=310)
-        if is_link_local(after.hostname):
-            raise RegistryError(f"{_shown(here)} leads to the link-local address {after.hostname}", status=310)
-
-
-async def read(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """The body of an answer, refused when it is larger than that."""
-    content = bytearray()
-    try:
-        async for chunk in response.content.iter_chunked(64 << 10):
-            content += chunk
-            if len(content) > most:
-                raise RegistryError(f"{_shown(str(response.url))}: the answer is larger than {most} bytes", status=200)
-    except (aiohttp.ClientError, OSError) as error:
-        raise RegistryError(f"{_shown(str(response.url))}: the answer broke off") from error
-    return bytes(content)
-
-
-def is_link_local(host: str) -> bool:
-    """Whether a host is written as an address such as 169.254.169.254, where clouds keep their secrets."""
-    try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_link_local
-    except ValueError:
-        return False
+            raise RegistryError(f"{shown(here)} leads from https to http, to {after.hostname}", status=310)
 
 
 class _Problem(msgspec.Struct, frozen=True):
@@ -272,33 +219,4 @@ async def _refusal(method: str, response: aiohttp.ClientResponse) -> RegistryErr
     except (msgspec.MsgspecError, aiohttp.ClientError, OSError):
         pass  # the status alone has to do
     reason = redact_text(told)[:1024] or f"unexpected status code {response.status} {response.reason or ''}".rstrip()
-    return RegistryError(f"{method} {_shown(str(response.url))}: {reason}", status=response.status)
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)
-
-
-def _shown(url: str) -> str:
-    """An address without what may be secret in it: signatures stand in queries."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-class _Resolver(AbstractResolver):
-    """Looks names up, and takes no link-local address for an answer."""
-
-    def __init__(self) -> None:
-        self._resolver = ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        found = [one for one in await self._resolver.resolve(host, port, family) if not is_link_local(one["host"])]
-        if not found:
-            raise OSError(f"{host} has only link-local addresses")
-        return found
-
-    async def close(self) -> None:
-        await self._resolver.close()
+    return RegistryError(f"{method} {shown(str(response.url))}: {reason}", status=response.status)
