@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     from penstock.sources.web import Web
 
+PAGE = 1000
+"""Objects of one answer."""
+
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _AWS = re.compile(r"s3[.-](?:dualstack\.)?(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
 _SAFE = "-._~"
@@ -86,7 +89,7 @@ class S3Client:
     async def entries(self, prefix: str) -> AsyncIterator[Entry]:
         token = ""
         while True:
-            query = {"list-type": "2", "encoding-type": "url", "max-keys": "1000", "prefix": prefix}
+            query = {"list-type": "2", "encoding-type": "url", "max-keys": str(PAGE), "prefix": prefix}
             if token:
                 query["continuation-token"] = token
             url = f"{self._base}/?{_query(query.items())}"

@@ -7,7 +7,7 @@ import binascii
 import re
 from dataclasses import dataclass, field
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,7 +17,7 @@ from penstock.sources.oci.reference import Repository, registry_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_SECRET_KEYS = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}
+_TODAY, _BEFORE = ".dockerconfigjson", ".dockercfg"  # keys of pull secrets
 
 
 class CredentialsError(PenstockError):
@@ -91,18 +91,14 @@ def parse(content: bytes, *, origin: str) -> DockerConfig:
     return _docker_config(config, origin)
 
 
-def from_secret(secret: Mapping[str, Any], data: Mapping[str, bytes], *, origin: str) -> DockerConfig:
-    """The logins of a pull secret."""
-    kind = secret.get("type", "")
-    key = _SECRET_KEYS.get(kind)
-    if key is None:
-        raise CredentialsError(f"{origin} has the type '{kind}'; it must be 'kubernetes.io/dockerconfigjson'")
-    if key not in data:
-        raise CredentialsError(f"{origin} has no key '{key}'")
-    if key == ".dockerconfigjson":
-        return parse(data[key], origin=origin)
+def from_secret(data: Mapping[str, bytes], *, origin: str) -> DockerConfig:
+    """The logins of a pull secret, in today's format or the one before."""
+    if _TODAY in data:
+        return parse(data[_TODAY], origin=origin)
+    if _BEFORE not in data:
+        raise CredentialsError(f"{origin} is no pull secret: it has no key '{_TODAY}'")
     try:
-        logins = msgspec.json.decode(data[key], type=dict[str, _Login])
+        logins = msgspec.json.decode(data[_BEFORE], type=dict[str, _Login])
     except msgspec.MsgspecError:
         raise CredentialsError(f"{origin} is not a Docker configuration in JSON") from None
     return _docker_config(_Config(auths=logins), origin)
