@@ -24,6 +24,7 @@ from penstock.sources.access import system_proxy
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+    from typing import BinaryIO
 
     from aiohttp.abc import ResolveResult
 
@@ -118,29 +119,56 @@ async def save(
 
     Reading ends after the first part beyond `most`, so that the size tells.
     """
-    file = await asyncio.to_thread(path.open, "xb")
-
-    def flush(content: bytes) -> None:
-        if also is not None:
-            also(content)
-        file.write(content)
-
+    file = _File(path, also)
     size, buffer = 0, bytearray()
     try:
+        await _in_thread(file.open)
         async for chunk in response.content.iter_chunked(_CHUNK):
             buffer += chunk
             size += len(chunk)
             if size > most:
                 break
             if len(buffer) >= _CHUNK:
-                await asyncio.to_thread(flush, bytes(buffer))
+                await _in_thread(file.write, bytes(buffer))
                 buffer.clear()
-        await asyncio.to_thread(flush, bytes(buffer))
+        await _in_thread(file.write, bytes(buffer))
     except aiohttp.ClientError as error:
         raise Unreachable(f"{shown(str(response.url))}: the answer broke off after {size} bytes") from error
     finally:
-        await asyncio.to_thread(file.close)
+        await _in_thread(file.close)
     return size
+
+
+class _File:
+    """A new file that is written in threads."""
+
+    def __init__(self, path: Path, also: Callable[[bytes], Any] | None) -> None:
+        self._path = path
+        self._also = also
+        self._file: BinaryIO | None = None
+
+    def open(self) -> None:
+        self._file = self._path.open("xb")
+
+    def write(self, content: bytes) -> None:
+        if self._also is not None:
+            self._also(content)
+        if self._file is not None:
+            self._file.write(content)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+async def _in_thread(call: Callable[..., None], *arguments: Any) -> None:
+    """Run it in a thread, and be done with it before a cancellation goes on: no handle is left behind."""
+    task = asyncio.ensure_future(asyncio.to_thread(call, *arguments))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def check_address(url: str) -> None:

@@ -175,8 +175,8 @@ async def test_logins(cluster: Cluster, tmp_path: Path, metrics: Metrics, auth: 
         server.image({"a": "1"}, "latest")
         await make_secret(cluster, "pull", docker(server), DOCKER)
         await make_secret(cluster, "wrong", docker(server, "hunter2"), DOCKER)
-        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
-        account["imagePullSecrets"] = [{"name": "pull"}]  # type: ignore[assignment]
+        account: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}}
+        account["imagePullSecrets"] = [{"name": "pull"}]
         await cluster.client.create(SERVICE_ACCOUNTS, account, namespace=cluster.namespace)
         await sources.create("app", spec(server, **more))
         await sources.ready("app", "True" if known else "False")
