@@ -8,9 +8,12 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from tests.controlplane.build import cache_folder, find_go
+
+FLUX = "v2.9.5"
 
 
 def installed(name: str, module: str, version: str) -> Path:
@@ -31,6 +34,40 @@ def built(name: str, module: Path) -> Path:
     digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in sorted(module.iterdir()))).hexdigest()[:16]
     folder = cache_folder() / f"{name}-{digest}-{go.version}"
     return _made(folder, name, [go.path, "build", "-o", str(folder / name), "."], within=module)
+
+
+def flux() -> Path:
+    """The path of the real `flux` command; NoGo when there is no Go. The first build takes some minutes.
+
+    Its module does not hold the manifests that it embeds, so it is built from a copy with a placeholder in their place.
+    """
+    if given := os.environ.get("PENSTOCK_FLUX"):
+        return Path(given)
+    go = find_go()
+    folder = cache_folder() / f"flux-{FLUX}-{go.version}"
+    program = folder / "flux"
+    if program.exists():
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "copy-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            with tempfile.TemporaryDirectory(dir=folder) as copy:
+                _copied(go.path, f"github.com/fluxcd/flux2/v2@{FLUX}", Path(copy))
+                manifests = Path(copy, "cmd/flux/manifests")
+                manifests.mkdir(exist_ok=True)
+                (manifests / "placeholder.yaml").write_text("# nothing is installed from here\n")
+                _made(folder, "flux", [go.path, "build", "-o", str(program), "./cmd/flux"], within=Path(copy))
+    return program
+
+
+def _copied(go: str, module: str, into: Path) -> None:
+    """Put the files of a module into a directory, writable."""
+    answer = subprocess.run([go, "mod", "download", "-json", module], check=True, capture_output=True, cwd=into)
+    shutil.copytree(json.loads(answer.stdout)["Dir"], into, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    for folder, names, _ in os.walk(into):
+        for name in (".", *names):
+            Path(folder, name).chmod(0o700)
 
 
 def _made(folder: Path, name: str, command: list[str], *, within: Path) -> Path:
