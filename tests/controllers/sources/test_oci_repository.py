@@ -17,7 +17,8 @@ from penstock.runtime.delays import Backoff
 from penstock.sources.oci.manifest import CHART, REVISION, SOURCE
 from tests.controllers.sources.running import Sources, running
 from tests.controllers.sources.secrets import make_secret
-from tests.sources.oci.signing import START, Notary, new_key, public, sign_bundle, sign_legacy
+from tests.sources.oci.signing import START, Notary, attach, new_key, public, sign_bundle, sign_legacy, statement
+from tests.sources.oci.sigstore_authority import Sigstore
 from tests.sources.oci.stand_in import PASSWORD, USER, StandIn, archive
 from tests.sources.oci.stand_in import running as registry
 
@@ -314,6 +315,29 @@ async def test_notation(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> N
         await sources.create("nothing", spec(server, verify={"provider": "notation"}))
         await sources.ready("nothing", "False")
         assert "verification secret cannot be empty" in says(sources, "nothing", "SourceVerified")
+
+
+@pytest.mark.scenario("sources-33")
+async def test_cosign_without_keys(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
+    sigstore = await asyncio.to_thread(Sigstore)
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+        digest = server.image({"a": "1"}, "latest")
+        bundle = sigstore.bundle(statement(digest), issuer="https://issuer.example", subject="https://example/app")
+        attach(server, digest, bundle)
+        await make_secret(cluster, "root", {"trusted_root.json": sigstore.trusted_root()})
+        for name, subject in {"ours": "^https://example/app$", "theirs": "^https://example/other$"}.items():
+            verify = {
+                "provider": "cosign",
+                "matchOIDCIdentity": [{"issuer": "^https://issuer.example$", "subject": subject}],
+                "trustedRootSecretRef": {"name": "root"},
+            }
+            await sources.create(name, spec(server, verify=verify))
+        await sources.ready("ours")
+        assert "True Succeeded verified signature of revision" in says(sources, "ours", "SourceVerified")
+        await sources.ready("theirs", "False")
+        told = says(sources, "theirs", "SourceVerified")
+        assert "False VerificationError failed to verify the signature using provider 'cosign keyless': " in told
+        assert "none of the expected identities matched" in told
 
 
 @pytest.mark.scenario("sources-34")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -163,7 +164,7 @@ async def _verifier(source: OCIRepository, around: Surroundings) -> Verifier | N
         if root is None:
             raise VerificationFailed("cosign keyless", f"{_origin(name, around)} has no key '{TRUSTED_ROOT}'")
     identities = [Identity(one.issuer, one.subject) for one in wanted.match_oidc_identity]
-    return Keyless(identities, trusted_root=root)
+    return await asyncio.to_thread(Keyless, identities, trusted_root=root)  # it looks for its library on the disk
 
 
 async def _verification(name: str, around: Surroundings) -> Mapping[str, bytes]:
