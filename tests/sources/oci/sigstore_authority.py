@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from tests.sources.oci.signing import BUNDLE, envelope
+from tests.sources.oci.signing import BUNDLE, envelope, signature
 
 _SCT_LIST = x509.ObjectIdentifier("1.3.6.1.4.1.11129.2.4.2")
 _ISSUER = x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.8")
@@ -30,13 +30,13 @@ class Sigstore:
         self._root_key, self._ct_key, self._log_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
         self._root = self._authority()
 
-    def trusted_root(self) -> bytes:
+    def trusted_root(self, log_address: str = "https://log.example") -> bytes:
         start = {"start": "2026-01-01T00:00:00Z"}
 
         def log(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
             public = {"rawBytes": _b64(_spki(key)), "keyDetails": "PKIX_ECDSA_P256_SHA_256", "validFor": start}
             return {
-                "baseUrl": "https://log.example",
+                "baseUrl": log_address,
                 "hashAlgorithm": "SHA2_256",
                 "publicKey": public,
                 "logId": {"keyId": _b64(_id(key))},
@@ -63,7 +63,7 @@ class Sigstore:
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = self._certificate(key, issuer, subject)
         signed = envelope(key, payload)
-        entry = self._entry(certificate, payload if logged else b"other", signed["signatures"][0]["sig"])
+        entry = self._entry(_dsse(certificate, payload if logged else b"other", signed["signatures"][0]["sig"]), "dsse")
         return orjson.dumps(
             {
                 "mediaType": BUNDLE,
@@ -75,6 +75,38 @@ class Sigstore:
                 "dsseEnvelope": signed,
             }
         )
+
+    def legacy(self, payload: bytes, *, issuer: str, subject: str) -> tuple[dict[str, str], dict[str, Any]]:
+        """A signature as cosign 2 makes it: its annotations, and what the log answers when it is asked."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = self._certificate(key, issuer, subject)
+        signed = signature(key, payload)
+        entry = self._entry(_hashed(certificate, payload, signed), "hashedrekord")
+        proof = entry["inclusionProof"]
+        answer = {
+            "body": entry["canonicalizedBody"],
+            "integratedTime": int(entry["integratedTime"]),
+            "logID": base64.b64decode(entry["logId"]["keyId"]).hex(),
+            "logIndex": 0,
+            "verification": {
+                "inclusionProof": {
+                    "checkpoint": proof["checkpoint"]["envelope"],
+                    "hashes": [],
+                    "logIndex": 0,
+                    "rootHash": base64.b64decode(proof["rootHash"]).hex(),
+                    "treeSize": 1,
+                },
+                "signedEntryTimestamp": entry["inclusionPromise"]["signedEntryTimestamp"],
+            },
+        }
+        noted = {key: answer[key] for key in ("body", "integratedTime", "logID", "logIndex")}
+        bundle = {"SignedEntryTimestamp": answer["verification"]["signedEntryTimestamp"], "Payload": noted}
+        annotations = {
+            "dev.cosignproject.cosign/signature": signed,
+            "dev.sigstore.cosign/certificate": certificate.public_bytes(Encoding.PEM).decode(),
+            "dev.sigstore.cosign/bundle": json.dumps(bundle),
+        }
+        return annotations, {"a-uuid": answer}
 
     def _authority(self) -> x509.Certificate:
         name = x509.Name(
@@ -115,15 +147,8 @@ class Sigstore:
         several = struct.pack("!H", len(one) + 2) + struct.pack("!H", len(one)) + one
         return b"\x04" + _length(len(several)) + several
 
-    def _entry(self, certificate: x509.Certificate, payload: bytes, signature: str) -> dict[str, Any]:
+    def _entry(self, body: bytes, kind: str) -> dict[str, Any]:
         """One entry of the log of signatures, the first and only one."""
-        verifier = _b64(certificate.public_bytes(Encoding.PEM))
-        spec = {
-            "envelopeHash": {"algorithm": "sha256", "value": "0" * 64},
-            "payloadHash": {"algorithm": "sha256", "value": hashlib.sha256(payload).hexdigest()},
-            "signatures": [{"signature": signature, "verifier": verifier}],
-        }
-        body = _canonical({"apiVersion": "0.0.1", "kind": "dsse", "spec": spec})
         moment, log = int(SIGNED_AT.timestamp()), _id(self._log_key)
         promise = {"body": _b64(body), "integratedTime": moment, "logID": log.hex(), "logIndex": 0}
         root = hashlib.sha256(b"\0" + body).digest()
@@ -132,7 +157,7 @@ class Sigstore:
         return {
             "logIndex": "0",
             "logId": {"keyId": _b64(log)},
-            "kindVersion": {"kind": "dsse", "version": "0.0.1"},
+            "kindVersion": {"kind": kind, "version": "0.0.1"},
             "integratedTime": str(moment),
             "inclusionPromise": {"signedEntryTimestamp": _b64(self._logged(_canonical(promise)))},
             "inclusionProof": {
@@ -147,6 +172,24 @@ class Sigstore:
 
     def _logged(self, content: bytes) -> bytes:
         return self._log_key.sign(content, ec.ECDSA(hashes.SHA256()))
+
+
+def _dsse(certificate: x509.Certificate, payload: bytes, signature: str) -> bytes:
+    spec = {
+        "envelopeHash": {"algorithm": "sha256", "value": "0" * 64},
+        "payloadHash": {"algorithm": "sha256", "value": hashlib.sha256(payload).hexdigest()},
+        "signatures": [{"signature": signature, "verifier": _b64(certificate.public_bytes(Encoding.PEM))}],
+    }
+    return _canonical({"apiVersion": "0.0.1", "kind": "dsse", "spec": spec})
+
+
+def _hashed(certificate: x509.Certificate, payload: bytes, signature: str) -> bytes:
+    key = {"content": _b64(certificate.public_bytes(Encoding.PEM))}
+    spec = {
+        "data": {"hash": {"algorithm": "sha256", "value": hashlib.sha256(payload).hexdigest()}},
+        "signature": {"content": signature, "publicKey": key},
+    }
+    return _canonical({"apiVersion": "0.0.1", "kind": "hashedrekord", "spec": spec})
 
 
 def _builder(

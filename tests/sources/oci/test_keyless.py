@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from aiohttp import web
 
 from penstock.sources.oci import Connection, Registry, parse_repository
 from penstock.sources.oci.verification import Identity, Keyless, VerificationFailed
 from penstock.sources.oci.verification.keyless import PROVIDER, _Public
-from tests.sources.oci.signing import attach, new_key, sign_bundle, statement
+from tests.sources.oci.signing import attach, new_key, sign_bundle, simple_signing, statement
 from tests.sources.oci.sigstore_authority import Sigstore
 from tests.sources.oci.stand_in import StandIn, running
 
@@ -66,6 +67,71 @@ async def test_identities(sigstore: Sigstore, identities: list[Identity], told: 
         assert told in str(caught.value)
 
 
+@asynccontextmanager
+async def log_of_signatures(answer: object, status: int = 200) -> AsyncGenerator[str]:
+    """A log that gives this answer; its address."""
+
+    async def handle(request: web.Request) -> web.Response:
+        assert request.path_qs == "/api/v1/log/entries?logIndex=0"
+        return web.json_response(answer, status=status)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("over", "subject", "status", "told"),
+    [
+        pytest.param("it", SUBJECT, 200, "", id="who was expected"),
+        pytest.param("it", "https://evil.example", 200, "expected identities", id="somebody else"),
+        pytest.param("other", SUBJECT, 200, "over another image", id="over another image"),
+        pytest.param("it", SUBJECT, 503, "answered with status 503", id="the log is down"),
+    ],
+)
+async def test_signatures_of_cosign_2(sigstore: Sigstore, over: str, subject: str, status: int, told: str) -> None:
+    """A41: when the log is down, nothing counts as signed."""
+    async with image() as (server, registry, digest):
+        payload = simple_signing(digest if over == "it" else "sha256:" + "0" * 64)
+        annotations, answer = sigstore.legacy(payload, issuer=ISSUER, subject=subject)
+        layer = server.layer(payload, "application/vnd.dev.cosign.simplesigning.v1+json", annotations=annotations)
+        server.image({}, f"{digest.replace(':', '-')}.sig", layers=[layer])
+        async with log_of_signatures(answer, status) as address:
+            verifier = Keyless([OURS], trusted_root=sigstore.trusted_root(address))
+            if not told:
+                assert await verifier.verify(registry, digest)
+                return
+            with pytest.raises(VerificationFailed, match=told):
+                await verifier.verify(registry, digest)
+
+
+@pytest.mark.parametrize("what", ["another entry", "no entry", "damaged", "no promise"])
+async def test_signatures_of_cosign_2_that_do_not_count(sigstore: Sigstore, what: str) -> None:
+    async with image() as (server, registry, digest):
+        payload = simple_signing(digest)
+        annotations, answer = sigstore.legacy(payload, issuer=ISSUER, subject=SUBJECT)
+        match what:
+            case "another entry":
+                _, answer = sigstore.legacy(simple_signing("other"), issuer=ISSUER, subject=SUBJECT)
+            case "no entry":
+                answer = {}
+            case "damaged":
+                answer = {"x": "y"}
+            case _:
+                del annotations["dev.sigstore.cosign/bundle"]
+        layer = server.layer(payload, "application/vnd.dev.cosign.simplesigning.v1+json", annotations=annotations)
+        server.image({}, f"{digest.replace(':', '-')}.sig", layers=[layer])
+        async with log_of_signatures(answer) as address:
+            with pytest.raises(VerificationFailed, match="no matching signatures: "):
+                await Keyless([OURS], trusted_root=sigstore.trusted_root(address)).verify(registry, digest)
+
+
 async def test_another_root_of_trust_is_no_proof(sigstore: Sigstore) -> None:
     async with image() as (server, registry, digest):
         attach(server, digest, sigstore.bundle(statement(digest), issuer=ISSUER, subject=SUBJECT))
@@ -113,6 +179,11 @@ async def test_the_public_root_is_asked_once_and_not_at_once_again() -> None:
         with pytest.raises(VerificationFailed, match="unable to initialize trusted root: OSError"):
             await public.get()
     assert len(asked) == 1
-    working = _Public(lambda: asked.append(1) or "verifier")
+
+    def up() -> object:
+        asked.append(1)
+        return "verifier"
+
+    working = _Public(up)
     assert [await working.get() for _ in range(3)] == ["verifier"] * 3
     assert len(asked) == 2

@@ -45,13 +45,9 @@ class OCIRepositories(SourceKind[OCIRepository]):
     @asynccontextmanager
     async def open(self, source: OCIRepository, around: Surroundings) -> AsyncGenerator[Remote]:
         spec = source.spec
-        yield OCIRemote(
-            spec.url,
-            await _connection(source, around),
-            reference=spec.ref,
-            layer=spec.layer_selector,
-            verifier=await _verifier(source, around),
-        )
+        connection = await _connection(source, around)
+        verifier = await _verifier(source, around, connection)
+        yield OCIRemote(spec.url, connection, reference=spec.ref, layer=spec.layer_selector, verifier=verifier)
 
     def filename(self, source: OCIRepository, revision: str) -> str:
         del source
@@ -147,7 +143,7 @@ async def _trust(source: OCIRepository, around: Surroundings) -> Trust:
     return trust(await around.secret(reference.name), origin=_origin(reference.name, around))
 
 
-async def _verifier(source: OCIRepository, around: Surroundings) -> Verifier | None:
+async def _verifier(source: OCIRepository, around: Surroundings, connection: Connection) -> Verifier | None:
     wanted = source.spec.verify
     if wanted is None:
         return None
@@ -164,7 +160,8 @@ async def _verifier(source: OCIRepository, around: Surroundings) -> Verifier | N
         if root is None:
             raise VerificationFailed("cosign keyless", f"{_origin(name, around)} has no key '{TRUSTED_ROOT}'")
     identities = [Identity(one.issuer, one.subject) for one in wanted.match_oidc_identity]
-    return await asyncio.to_thread(Keyless, identities, trusted_root=root)  # it looks for its library on the disk
+    # In a thread: it looks for its library on the disk.
+    return await asyncio.to_thread(Keyless, identities, trusted_root=root, connection=connection)
 
 
 async def _verification(name: str, around: Surroundings) -> Mapping[str, bytes]:

@@ -20,6 +20,7 @@ BUNDLE = "application/vnd.dev.sigstore.bundle"
 SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json"
 SIGNATURE = "dev.cosignproject.cosign/signature"
 CERTIFICATE = "dev.sigstore.cosign/certificate"
+LOGGED = "dev.sigstore.cosign/bundle"
 
 LARGEST = 1 << 20
 """Bytes of one signature."""

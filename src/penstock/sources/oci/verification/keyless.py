@@ -1,7 +1,8 @@
 """Signatures of cosign without a key: a short-lived certificate says who signed, a public log says when.
 
 The checks are those of the library `sigstore` (extra `keyless`). Its root of trust comes from the Secret, or from the
-public Sigstore, which is asked once and again only after a pause.
+public Sigstore, which is asked once and again only after a pause. Signatures of cosign 3 are bundles that hold all
+proofs; those of cosign 2 lack the log's, which is then asked of the log itself.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ import re2
 from cryptography import x509
 
 from penstock.sources.oci.manifest import ManifestError
-from penstock.sources.oci.transport import RegistryError
+from penstock.sources.oci.transport import Connection, RegistryError
 from penstock.sources.oci.verification.attached import CERTIFICATE, bundles, legacy
 from penstock.sources.oci.verification.errors import NotSigned, VerificationFailed
-from penstock.sources.oci.verification.signatures import check_statement
+from penstock.sources.oci.verification.signatures import check_simple_signing, check_statement
+from penstock.sources.oci.verification.transparency import PUBLIC_LOG, completed, log_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from penstock.sources.oci.registry import Registry
 
@@ -58,57 +60,85 @@ class Identity:
 class Keyless:
     """Trusts certificates of the given identities; without any, everybody's whom the root of trust knows."""
 
-    def __init__(self, identities: Sequence[Identity], *, trusted_root: bytes | None = None) -> None:
+    def __init__(
+        self,
+        identities: Sequence[Identity],
+        *,
+        trusted_root: bytes | None = None,
+        connection: Connection | None = None,
+    ) -> None:
+        """`connection` says by which proxy and certificates the log is reached; its login is not for the log."""
         if find_spec("sigstore") is None:
             raise VerificationFailed(PROVIDER, "it needs the extra 'keyless': pip install 'penstock[keyless]'")
         for identity in identities:
             identity.check()
         self._identities = tuple(identities)
         self._root = trusted_root
+        self._connection = connection or Connection()
 
     async def verify(self, registry: Registry, digest: str) -> bool:
+        reasons: list[str] = []
         try:
-            found = [content async for content in bundles(registry, digest)]
-            if not found:
-                raise VerificationFailed(PROVIDER, await self._nothing(registry, digest))
+            async for candidate in self._candidates(registry, digest, reasons):
+                try:
+                    return await asyncio.to_thread(self._check, await self._verifier(), candidate, digest)
+                except NotSigned as error:
+                    reasons.append(str(error))
         except (RegistryError, ManifestError) as error:
             raise VerificationFailed(PROVIDER, str(error)) from error
-        verifier = await self._verifier()
-        return await asyncio.to_thread(self._check_any, verifier, found, digest)
+        if reasons:
+            raise VerificationFailed(PROVIDER, "no matching signatures: " + "; ".join(dict.fromkeys(reasons)))
+        raise VerificationFailed(PROVIDER, f"no matching signatures were found for '{registry.repository.at(digest)}'")
 
-    async def _nothing(self, registry: Registry, digest: str) -> str:
-        image = registry.repository.at(digest)
-        async for layer, _ in legacy(registry, digest):
-            if CERTIFICATE in layer.annotations:
-                return f"'{image}' is signed in the format of cosign 2 only; sign it with a bundle (cosign 3)"
-        return f"no matching signatures were found for '{image}'"
+    async def _candidates(self, registry: Registry, digest: str, reasons: list[str]) -> AsyncGenerator[_Candidate]:
+        """The bundles of the image, then its older signatures; why one cannot be looked at goes to `reasons`."""
+        async for content in bundles(registry, digest):
+            yield _Candidate(content)
+        async for layer, payload in legacy(registry, digest):
+            if CERTIFICATE not in layer.annotations:
+                continue
+            try:
+                content = await completed(layer, payload, self._log_address(), self._connection)
+            except NotSigned as error:
+                reasons.append(str(error))
+            else:
+                yield _Candidate(content, payload)
+
+    def _log_address(self) -> str:
+        return PUBLIC_LOG if self._root is None else log_address(self._root)
 
     async def _verifier(self) -> Any:
         if self._root is None:
             return await _public.get()
         return await asyncio.to_thread(_private, self._root)
 
-    def _check_any(self, verifier: Any, found: list[bytes], digest: str) -> bool:
-        reasons: list[str] = []
-        for content in found:
-            try:
-                self._check(verifier, content, digest)
-            except NotSigned as error:
-                reasons.append(str(error))
-            else:
-                return True
-        raise VerificationFailed(PROVIDER, "no matching signatures: " + "; ".join(dict.fromkeys(reasons)))
-
-    def _check(self, verifier: Any, content: bytes, digest: str) -> None:
+    def _check(self, verifier: Any, candidate: _Candidate, digest: str) -> bool:
         from sigstore.errors import Error
         from sigstore.models import Bundle
 
+        policy = _Policy(self._identities)
         try:
-            bundle = Bundle.from_json(content)
-            payload_type, payload = verifier.verify_dsse(bundle, _Policy(self._identities))
+            bundle = Bundle.from_json(candidate.bundle)
+            if candidate.payload is None:
+                payload_type, payload = verifier.verify_dsse(bundle, policy)
+            else:
+                verifier.verify_artifact(candidate.payload, bundle, policy)
+                payload_type, payload = "", candidate.payload
         except (Error, ValueError) as error:
             raise NotSigned(str(error)) from error
-        check_statement(payload_type, payload, digest)
+        if candidate.payload is None:
+            check_statement(payload_type, payload, digest)
+        else:
+            check_simple_signing(payload, digest)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A signature that may hold: its bundle, and what it is over if that is not in the bundle."""
+
+    bundle: bytes
+    payload: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
