@@ -194,6 +194,25 @@ async def test_differences(files: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert "✗ the remote artifact contents differs from the local one" in shown.err
 
 
+async def test_a_pull_overwrites_and_follows_no_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """CVE-2022-36035: what is pulled lands in the directory that was named."""
+    async with running() as server:
+        server.image({"a": "new", "dir/b": "new"}, "v1")
+        out, elsewhere = empty(tmp_path / "out"), empty(tmp_path / "elsewhere")
+        (out / "a").write_text("old")
+        (out / "own").write_text("kept")
+        pull = ["pull", "artifact", f"{server.url()}:v1", "-o", out]
+        assert await penstock(*pull) == 0
+        assert await penstock(*pull) == 0
+        assert tree(out) == {"a": "new", "dir/b": "new", "own": "kept"}
+        (out / "dir/b").unlink()
+        (out / "dir").rmdir()
+        (out / "dir").symlink_to(elsewhere)
+        assert await penstock(*pull) == 2
+        assert "is a link" in capsys.readouterr().err
+        assert tree(elsewhere) == {}
+
+
 async def test_pulls_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with running() as server:
         server.image({"a": "1"}, "v1")

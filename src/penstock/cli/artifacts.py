@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.api.durations import Duration, InvalidDuration
+from penstock.cli.artifact_access import Access, annotation, patterns, pull_into, run_within, staged
 from penstock.cli.output import Column, Output, View, say, to_json, to_yaml
 from penstock.errors import PenstockError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Generator
-
     from penstock.sources.oci import Registry
-    from penstock.sources.oci.reference import Image
 
 push = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 pull = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -53,31 +47,6 @@ Ignore = Annotated[
     typer.Option(metavar="PATTERN", help="leave these out, in the syntax of .gitignore; replaces the defaults"),
 ]
 Resolve = Annotated[bool, typer.Option("--resolve-symlinks", help="put what links lead to in their place")]
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How the commands reach a registry."""
-
-    creds: str
-    insecure: bool
-    provider: str
-
-    def to(self, image: Image) -> Registry:
-        """The registry of an image, not yet open."""
-        from penstock.sources.access import Trust
-        from penstock.sources.oci import Connection, Registry
-        from penstock.sources.oci.credentials import Credential, from_flag
-
-        if self.provider not in ("", "generic"):
-            raise UsageError(f"--provider {self.provider} is not supported; log in with --creds or `docker login`")
-        if self.creds:
-            say("► logging in to registry with credentials")
-        credential = from_flag(self.creds) if self.creds else _docker(image) or Credential()
-        local = image.repository.host.partition(":")[0] in ("localhost", "127.0.0.1")
-        plain = self.insecure or local  # as every tool for registries takes it
-        connection = Connection(credential=credential, trust=Trust(verify=not self.insecure), insecure=plain)
-        return Registry(image.repository, connection)
 
 
 @push.command("artifact")
@@ -115,9 +84,9 @@ def push_artifact(
     if is_digest(image.reference):
         raise UsageError(f"'{url}' names a digest; an artifact is pushed to a tag")
     created = EPOCH if reproducible else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    metadata = Metadata(source, revision, created, dict(map(_annotation, annotations or ())))
-    with _directory(path, resolve=resolve_symlinks) as directory:
-        layer = build(directory, _patterns(ignore_paths) or IGNORED)
+    metadata = Metadata(source, revision, created, dict(map(annotation, annotations or ())))
+    with staged(path, resolve=resolve_symlinks) as directory:
+        layer = build(directory, patterns(ignore_paths) or IGNORED)
     if output is None:
         say(f"► pushing artifact to {image}")
 
@@ -127,7 +96,7 @@ def push_artifact(
         async with place as registry:
             return await upload(registry, image.reference, layer, metadata)
 
-    digest = _run(work(), timeout)
+    digest = run_within(work(), timeout)
     where = image.repository.at(digest)
     if output is None:
         say(f"✔ artifact successfully pushed to {where}")
@@ -155,7 +124,7 @@ def pull_artifact(
     image = parse_image(url)
     registry = Access(creds, insecure_registry, provider).to(image)
     say(f"► pulling artifact from {image}")
-    digest, annotations = _pull(registry, image, output, timeout)
+    digest, annotations = pull_into(registry, image, output, timeout)
     for name, value in (("source", annotations.get(SOURCE)), ("revision", annotations.get(REVISION))):
         if value:
             say(f"✔ {name} {value}")
@@ -191,7 +160,7 @@ def tag_artifact(
                 await retag(registry, image.reference, name)
                 say(f"✔ artifact tagged as {image.repository.at(name)}")
 
-    _run(work(), timeout)
+    run_within(work(), timeout)
     return 0
 
 
@@ -248,7 +217,7 @@ def list_artifacts(
             tags = filtered(await registry.tags(), semver=filter_semver, regex=filter_regex)
             return await _listed(registry, tags)
 
-    print(_LIST.render(_run(work(), timeout), output), end="")
+    print(_LIST.render(run_within(work(), timeout), output), end="")
     return 0
 
 
@@ -273,13 +242,13 @@ def diff_artifact(
         raise UsageError("--path is required")
     image = parse_image(url)
     registry = Access(creds, insecure_registry, provider).to(image)
-    with tempfile.TemporaryDirectory() as folder, _directory(path, resolve=resolve_symlinks) as directory:
+    with tempfile.TemporaryDirectory() as folder, staged(path, resolve=resolve_symlinks) as directory:
         theirs, ours = Path(folder, "theirs"), Path(folder, "ours")
         theirs.mkdir()
         ours.mkdir()
-        _pull(registry, image, theirs, timeout)
+        pull_into(registry, image, theirs, timeout)
         with tempfile.TemporaryFile() as packed:
-            packed.write(build(directory, _patterns(ignore_paths) or IGNORED))
+            packed.write(build(directory, patterns(ignore_paths) or IGNORED))
             packed.seek(0)
             unpack(packed, ours)
         found = differences(theirs, ours)
@@ -289,26 +258,6 @@ def diff_artifact(
         raise ArtifactsDiffer("the remote artifact contents differs from the local one")
     say("✔ no changes detected")
     return 0
-
-
-def _pull(place: Registry, image: Image, into: Path, timeout: str) -> tuple[str, dict[str, str]]:
-    """Unpack the first layer of an artifact; its digest and annotations."""
-    from penstock.paths import unpack
-    from penstock.sources.oci.manifest import select
-
-    async def download(file: Path) -> tuple[str, dict[str, str]]:
-        async with place as registry:
-            found = await registry.image(image.reference)
-            manifest = found.manifest()
-            await registry.save_blob(select(manifest, ""), file)
-            return found.digest, manifest.annotations
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "layer")
-        told = _run(download(file), timeout)
-        with file.open("rb") as layer:
-            unpack(layer, into, links="skip")
-    return told[0], told[1]
 
 
 async def _listed(registry: Registry, tags: list[str]) -> list[Listed]:
@@ -325,65 +274,3 @@ async def _listed(registry: Registry, tags: list[str]) -> list[Listed]:
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(one(name)) for name in tags]
     return [task.result() for task in running]
-
-
-@contextmanager
-def _directory(path: str, *, resolve: bool) -> Generator[Path]:
-    """The directory to pack: the given one, or a temporary one that holds the given file."""
-    from penstock.sources.oci.staging import stage
-
-    with tempfile.TemporaryDirectory() as folder:
-        if path == "-":
-            target = Path(folder, "manifest.yaml")
-            target.write_bytes(sys.stdin.buffer.read().rstrip(b"\r\n"))
-            yield Path(folder)
-            return
-        given = Path(path)
-        if not given.exists():
-            raise UsageError(f"invalid path '{path}', must point to an existing directory or file")
-        if given.is_dir() and not resolve:
-            yield given
-            return
-        stage(given, Path(folder))
-        yield Path(folder)
-
-
-def _docker(image: Image) -> Any:
-    """The login that `docker login` left for a registry."""
-    from penstock.sources.oci.credentials import parse
-
-    folder = os.environ.get("DOCKER_CONFIG") or str(Path.home() / ".docker")
-    file = Path(folder, "config.json")
-    if not file.is_file():
-        return None
-    return parse(file.read_bytes(), origin=str(file)).find(image.repository)
-
-
-def _annotation(text: str) -> tuple[str, str]:
-    parts = text.split("=")
-    if len(parts) != 2 or not parts[0]:
-        raise UsageError(f"invalid annotation {text}, must be in the format key=value")
-    return parts[0], parts[1]
-
-
-def _patterns(given: list[str] | None) -> list[str]:
-    return [pattern for text in given or () for pattern in text.split(",") if pattern]
-
-
-def _run(work: Coroutine[Any, Any, Any], timeout: str) -> Any:
-    try:
-        limit = Duration.parse(timeout)
-    except InvalidDuration as error:
-        work.close()
-        raise UsageError(f"--timeout: {error}") from error
-
-    async def bounded() -> Any:
-        async with asyncio.timeout(limit.seconds):
-            return await work
-
-    try:
-        return asyncio.run(bounded())
-    except TimeoutError:
-        raise TimeoutError(f"no answer from the registry within {timeout}") from None
-    except ExceptionGroup as errors:
-        raise errors.exceptions[0] from None

@@ -5,7 +5,7 @@ trailing slash, refuse `a//b`, and match prefixes by whole names, while the revi
 exactly as the storage has them.
 """
 
-from penstock.sources.bucket.logins import BucketSecrets
 from penstock.sources.bucket.remote import BucketRemote
+from penstock.sources.bucket.secrets import BucketSecrets
 
 __all__ = ["BucketRemote", "BucketSecrets"]

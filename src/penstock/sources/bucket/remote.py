@@ -13,10 +13,12 @@ from penstock.paths.ignore import parse
 from penstock.sources.access import AccessError
 from penstock.sources.bucket.azure import AzureClient
 from penstock.sources.bucket.client import BucketError, Changed, Gone
+from penstock.sources.bucket.cloud_logins import azure_login, gcs_token
 from penstock.sources.bucket.gcs import GcsClient
 from penstock.sources.bucket.index import location, revision
-from penstock.sources.bucket.logins import BucketSecrets, azure_login, check, gcs_token, s3_keys
+from penstock.sources.bucket.logins import check, s3_keys
 from penstock.sources.bucket.s3 import S3Client
+from penstock.sources.bucket.secrets import BucketSecrets
 from penstock.sources.remote import Fetched, SourceError
 from penstock.sources.web import Unreachable, Web
 

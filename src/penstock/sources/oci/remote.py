@@ -76,14 +76,6 @@ class OCIRemote:
                 self._revision = await self._resolved(registry)
         return self._revision
 
-    async def verify(self) -> str:
-        """Check the signature without fetching; what was verified, in words, or nothing if that is not wanted."""
-        revision = await self.resolve()
-        if self._verifier is None:
-            return ""
-        async with self._registry() as registry:
-            return await self._verified(self._verifier, registry, revision)
-
     async def fetch(self, into: Path) -> Fetched:
         """Download one layer and unpack it, or keep it as it is.
 
