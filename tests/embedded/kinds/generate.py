@@ -1,4 +1,4 @@
-"""Writes the tables of Go types that `penstock.embedded.kinds` reads: `python -m tests.embedded.kinds.generate`.
+"""Writes the tables of Go types that we read: `python -m tests.embedded.kinds.generate`.
 
 The Go program in `types/` asks the API server's own scheme by reflection; needs Go and the module of the test
 control plane. `types.txt` says how each type of a served version looks in JSON, `internals.txt` how the API server
@@ -19,6 +19,7 @@ from tests.controlplane.build import MODULE, find_go
 
 PROGRAM = Path(__file__).parent / "types" / "main.go"
 TARGET = Path(penstock.__file__).parent / "embedded" / "kinds" / "table"
+SCHEMA = Path(penstock.__file__).parent / "schema"
 SERVED = {"autoscaling": ("v1", "v2")}
 """Every other group is served as v1 alone; Scale and HorizontalPodAutoscaler have two versions."""
 
@@ -43,7 +44,7 @@ def main() -> None:
     types = {name: flatten(name, found["types"]) for name in found["types"]}
     served = {gvk: name for gvk, name in found["kinds"].items() if _served(gvk)}
     TARGET.mkdir(exist_ok=True)
-    (TARGET / "types.txt").write_text(type_table(served, types))
+    (SCHEMA / "types.txt").write_text(type_table(served, types))
     (TARGET / "zones.txt").write_text("\n".join(sorted(zoneinfo.available_timezones())) + "\n")
     (TARGET / "internals.txt").write_text(internal_table(served, found["kinds"], types))
 

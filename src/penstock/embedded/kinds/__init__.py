@@ -12,6 +12,6 @@ from penstock.embedded.kinds.plugin import install
 from penstock.embedded.kinds.problems import FieldProblem
 from penstock.embedded.kinds.registry import rules
 from penstock.embedded.kinds.rules import Rules
-from penstock.embedded.kinds.scalars import DecodeError
+from penstock.schema.scalars import DecodeError
 
 __all__ = ["DecodeError", "FieldProblem", "Rules", "install", "rules"]

@@ -10,8 +10,8 @@ import random
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.embedded.kinds.addresses import ServiceAddresses
-from penstock.embedded.kinds.quantity import parse
 from penstock.embedded.status import forbidden
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,9 +16,9 @@ from penstock.embedded.kinds.problems import (
     required,
     unsupported,
 )
-from penstock.embedded.kinds.quantity import parse
 from penstock.embedded.kinds.resources import check_container_name
 from penstock.embedded.kinds.rules import Rules
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object

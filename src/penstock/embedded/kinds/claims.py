@@ -15,10 +15,10 @@ from penstock.embedded.kinds.problems import (
     same,
     unsupported,
 )
-from penstock.embedded.kinds.quantity import parse
 from penstock.embedded.kinds.resources import check_amount
 from penstock.embedded.kinds.rules import Rules
 from penstock.embedded.kinds.selectors import check_selector
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object

@@ -6,18 +6,17 @@ are there; quantities, times and base64 have their one form. A value of the wron
 Defaults belong to types, not to kinds: a container gets the same ones in a Pod and in a Deployment. They are filled in
 as soon as a struct has been read (see `defaults.py`).
 
-The types come from `table/types.txt`, which `tests/embedded/kinds/generate.py` writes. A type is prepared when the
-first object of it arrives.
+The types come from `penstock.schema.gotypes`. A type is prepared when the first object of it arrives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from penstock.embedded.kinds.scalars import INT_LIMITS, SCALARS, Codec, DecodeError, Mismatch, json_type, string
+from penstock.schema.gotypes import STRUCTS, fields_of, type_of
+from penstock.schema.scalars import INT_LIMITS, SCALARS, Codec, DecodeError, Mismatch, json_type, string
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
@@ -27,10 +26,6 @@ __all__ = ["DecodeError", "Mismatch", "codec_of", "decode", "decode_as", "defaul
 Default = Callable[[Any], None]
 Field = tuple[Codec, bool, str]
 """How a value is read, whether an empty one is left out, and the Go struct it is embedded with, if any."""
-
-_STRUCTS = ("quantity", "intstr", "time", "microtime", "duration", "raw")
-"""Scalars in JSON that are structs in Go, so that omitempty does not leave them out."""
-
 
 _defaults: dict[str, Default] = {}
 
@@ -65,29 +60,9 @@ def decode_as(type_name: str, value: Any) -> Any:
     return _struct(type_name)(value)
 
 
-# Read when the module is: whoever decodes first may be in an event loop, which is not to wait for a file.
-_TEXT = resources.files("penstock.embedded.kinds").joinpath("table/types.txt").read_text()
-
-
-@lru_cache(1)
-def _table() -> tuple[dict[str, str], dict[str, str]]:
-    """Kind -> type, and type -> its line of fields, not yet read."""
-    kinds: dict[str, str] = {}
-    types: dict[str, str] = {}
-    for line in _TEXT.splitlines():
-        name, _, rest = line.partition(" ")
-        if name == "kind":
-            kind, _, type_name = rest.partition(" ")
-            kinds[kind] = type_name
-        else:
-            types[name] = rest
-    return kinds, types
-
-
 @lru_cache(None)
 def _kind_codec(api_version: str, kind: str) -> Codec | None:
-    group, _, version = api_version.rpartition("/")
-    type_name = _table()[0].get(f"{group}/{version}/{kind}")
+    type_name = type_of(api_version, kind)
     return None if type_name is None else _struct(type_name)
 
 
@@ -101,21 +76,17 @@ def _struct(type_name: str) -> Codec:
     always: list[tuple[str, Codec | None, Any]] = []
 
     def prepare() -> None:
-        for part in _table()[1][type_name].split(" "):
-            name, _, type_ = part.partition("=")
-            name, _, embedded = name.partition("^")
-            flag = name[-1:] if name[-1:] in "?!" else ""
-            name = name.rstrip("?!")
-            fields[name] = (codec_of(type_), flag != "" and _leaves_out(type_), embedded)
-            if flag == "!":
+        for field in fields_of(type_name):
+            fields[field.name] = (codec_of(field.type), field.omits_empty, field.embedded)
+            if field.flag == "!":
                 continue
-            if type_.startswith("@"):
-                always.append((name, _struct(type_[1:]), None))
-            elif not flag or type_ in _STRUCTS:
-                always.append((name, None, _zero(type_)))
+            if field.type.startswith("@"):
+                always.append((field.name, _struct(field.type[1:]), None))
+            elif not field.flag or field.type in STRUCTS:
+                always.append((field.name, None, _zero(field.type)))
 
     def read(value: Any) -> Object:
-        if not fields and _table()[1][type_name]:
+        if not fields and fields_of(type_name):
             prepare()
         if type(value) is not dict:
             raise Mismatch(json_type(value), wanted)
@@ -139,11 +110,6 @@ def _struct(type_name: str) -> Codec:
         return result
 
     return read
-
-
-def _leaves_out(type_: str) -> bool:
-    """Whether Go's omitempty leaves out an empty value of this type: not behind pointers, not structs."""
-    return type_[0] not in "*@" and type_ not in _STRUCTS
 
 
 def _zero(type_: str) -> Any:

@@ -10,7 +10,6 @@ from penstock.embedded.kinds.metadata import check_finalizer_domain
 from penstock.embedded.kinds.names import Words, dns_label, qualified_name
 from penstock.embedded.kinds.problems import IMMUTABLE, Problems, each_invalid, forbidden, invalid, required
 from penstock.embedded.kinds.problems import duplicate as duplicate_problem
-from penstock.embedded.kinds.quantity import parse
 from penstock.embedded.kinds.resources import (
     check_container_name,
     check_name,
@@ -19,6 +18,7 @@ from penstock.embedded.kinds.resources import (
     may_overcommit,
 )
 from penstock.embedded.kinds.rules import ClusterRules, Rules
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object

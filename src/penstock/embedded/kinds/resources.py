@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.embedded.kinds.names import qualified_name
 from penstock.embedded.kinds.problems import NOT_NEGATIVE, Problems, each_invalid, invalid
-from penstock.embedded.kinds.quantity import parse
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,6 @@ from penstock.embedded.kinds.problems import (
     unsupported,
 )
 from penstock.embedded.kinds.rules import Rules
-from penstock.embedded.kinds.scalars import DecodeError
 from penstock.embedded.kinds.scale import ScaledRules
 from penstock.embedded.kinds.selectors import check_selector, is_empty
 from penstock.embedded.kinds.workloads import (
@@ -40,6 +39,7 @@ from penstock.embedded.kinds.workloads import (
     check_selected,
     is_sound,
 )
+from penstock.schema.scalars import DecodeError
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object

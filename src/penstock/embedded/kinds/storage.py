@@ -24,9 +24,9 @@ from penstock.embedded.kinds.problems import (
     too_long,
     unsupported,
 )
-from penstock.embedded.kinds.quantity import parse
 from penstock.embedded.kinds.rules import ClusterRules, reset_status
 from penstock.embedded.kinds.selectors import check_selector
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.embedded.kinds.problems import FieldProblem, Problems, duplicate, forbidden, invalid, one_of, required
-from penstock.embedded.kinds.quantity import parse
 from penstock.embedded.kinds.resources import check_amount, check_container_name, is_huge_page, may_overcommit
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from penstock.embedded.kinds.pods.containers import check_image_space
 from penstock.embedded.kinds.pods.scheduling import check_tolerations
 from penstock.embedded.kinds.pods.spec import check_pod_annotations, check_pod_spec, check_template
 from penstock.embedded.kinds.problems import IMMUTABLE, Problems, each_invalid, forbidden, invalid, required
-from penstock.embedded.kinds.quantity import parse
 from penstock.embedded.kinds.rules import Rules
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

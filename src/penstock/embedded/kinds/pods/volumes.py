@@ -22,7 +22,7 @@ from penstock.embedded.kinds.problems import (
     too_long,
     unsupported,
 )
-from penstock.embedded.kinds.quantity import parse
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.embedded.kinds.quantity import QuantityError, as_read, canonical, parse
+from penstock.schema.quantity import QuantityError, as_read, canonical, parse
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.embedded.kinds.quantity import QuantityError, as_read, canonical, parse
 from penstock.errors import PenstockError
+from penstock.schema.quantity import QuantityError, as_read, canonical, parse
 
 Codec = Callable[[Any], Any]
 
