@@ -9,11 +9,26 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.controlplane.build import cache_folder, find_go
+import pytest
+
+from tests.controlplane.build import NoGo, cache_folder, find_go
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
 
 FLUX = "v2.9.5"
+FLUX_LIBRARIES = Path(__file__).parent / "fluxpeer"
+
+
+class Answer(NamedTuple):
+    """What a library said: a value, or the words of its error."""
+
+    value: Any
+    error: str
 
 
 def installed(name: str, module: str, version: str) -> Path:
@@ -21,19 +36,25 @@ def installed(name: str, module: str, version: str) -> Path:
 
     `PENSTOCK_<NAME>` names a program to use instead. Two calls at the same time build once.
     """
-    if given := os.environ.get(f"PENSTOCK_{name.upper()}"):
-        return Path(given)
+    if given := _given(name):
+        return given
     go = find_go()
-    folder = cache_folder() / f"{name}-{version}-{go.version}"
-    return _made(folder, name, [go.path, "install", f"{module}@{version}"], within=folder)
+    program = cache_folder() / f"{name}-{version}-{go.version}" / name
+    with _once(program) as missing:
+        if missing:
+            _go([go.path, "install", f"{module}@{version}"], within=program.parent, GOBIN=str(program.parent))
+    return program
 
 
 def built(name: str, module: Path) -> Path:
     """The path of a program built from a Go module of these tests; NoGo when there is no Go."""
     go = find_go()
-    digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in sorted(module.iterdir()))).hexdigest()[:16]
-    folder = cache_folder() / f"{name}-{digest}-{go.version}"
-    return _made(folder, name, [go.path, "build", "-o", str(folder / name), "."], within=module)
+    content = b"\0".join(file.read_bytes() for file in sorted(module.iterdir()))
+    program = cache_folder() / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}-{go.version}" / name
+    with _once(program) as missing:
+        if missing:
+            _go([go.path, "build", "-trimpath", "-o", str(program), "."], within=module)
+    return program
 
 
 def flux() -> Path:
@@ -41,45 +62,17 @@ def flux() -> Path:
 
     Its module does not hold the manifests that it embeds, so it is built from a copy with a placeholder in their place.
     """
-    if given := os.environ.get("PENSTOCK_FLUX"):
-        return Path(given)
+    if given := _given("flux"):
+        return given
     go = find_go()
-    folder = cache_folder() / f"flux-{FLUX}-{go.version}"
-    program = folder / "flux"
-    if program.exists():
-        return program
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "copy-lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.exists():
-            with tempfile.TemporaryDirectory(dir=folder) as copy:
-                _copied(go.path, f"github.com/fluxcd/flux2/v2@{FLUX}", Path(copy))
-                manifests = Path(copy, "cmd/flux/manifests")
+    program = cache_folder() / f"flux-{FLUX}-{go.version}" / "flux"
+    with _once(program) as missing:
+        if missing:
+            with _copied(go.path, f"github.com/fluxcd/flux2/v2@{FLUX}", program.parent) as copy:
+                manifests = copy / "cmd/flux/manifests"
                 manifests.mkdir(exist_ok=True)
                 (manifests / "placeholder.yaml").write_text("# nothing is installed from here\n")
-                _made(folder, "flux", [go.path, "build", "-o", str(program), "./cmd/flux"], within=Path(copy))
-    return program
-
-
-def _copied(go: str, module: str, into: Path) -> None:
-    """Put the files of a module into a directory, writable."""
-    answer = subprocess.run([go, "mod", "download", "-json", module], check=True, capture_output=True, cwd=into)
-    shutil.copytree(json.loads(answer.stdout)["Dir"], into, dirs_exist_ok=True, copy_function=shutil.copyfile)
-    for folder, names, _ in os.walk(into):
-        for name in (".", *names):
-            Path(folder, name).chmod(0o700)
-
-
-def _made(folder: Path, name: str, command: list[str], *, within: Path) -> Path:
-    program = folder / name
-    if program.exists():
-        return program
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.exists():
-            environment = {**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
-            subprocess.run(command, env=environment, check=True, cwd=within)
+                _go([go.path, "build", "-o", str(program), "./cmd/flux"], within=copy)
     return program
 
 
@@ -89,34 +82,59 @@ def flux_controller(name: str, version: str) -> Path:
     Their modules point at a folder beside them for their API, which a module from the proxy does not have. The copy
     takes that API from the proxy too.
     """
-    if given := os.environ.get(f"PENSTOCK_{name.upper().replace('-', '_')}"):
-        return Path(given)
-    go = find_go()
-    folder = cache_folder() / f"{name}-{version}-{go.version}"
-    program = folder / name
-    if program.exists():
-        return program
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.exists():
-            _build_copy(go.path, f"github.com/fluxcd/{name}", version, program)
+    if given := _given(name):
+        return given
+    go, module = find_go(), f"github.com/fluxcd/{name}"
+    program = cache_folder() / f"{name}-{version}-{go.version}" / name
+    with _once(program) as missing:
+        if missing:
+            with _copied(go.path, f"{module}@{version}", program.parent) as copy:
+                flags = {"GOFLAGS": "-mod=mod -buildvcs=false -trimpath"}
+                _go([go.path, "mod", "edit", f"-dropreplace={module}/api"], within=copy, **flags)
+                _go([go.path, "build", "-ldflags", "-s -w", "-o", str(program), "."], within=copy, **flags)
     return program
 
 
-def _build_copy(go: str, module: str, version: str, program: Path) -> None:
-    sources = program.parent / "src"
-    told = subprocess.run([go, "mod", "download", "-json", f"{module}@{version}"], check=True, capture_output=True)
-    shutil.rmtree(sources, ignore_errors=True)
-    shutil.copytree(json.loads(told.stdout)["Dir"], sources, copy_function=shutil.copyfile)
-    for directory in (sources, *(path for path in sources.rglob("*") if path.is_dir())):
-        directory.chmod(0o755)
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod -buildvcs=false -trimpath"}
-    partial = program.with_suffix(".partial")
-    for command in (
-        [go, "mod", "edit", f"-dropreplace={module}/api"],
-        [go, "build", "-ldflags", "-s -w", "-o", str(partial), "."],
-    ):
-        subprocess.run(command, env=environment, check=True, cwd=sources)
-    partial.rename(program)
-    shutil.rmtree(sources)
+def flux_says(verb: str, questions: Iterable[Any]) -> list[Answer]:
+    """What Flux's own libraries answer; the test is skipped where they cannot be built."""
+    try:
+        program = built(FLUX_LIBRARIES.name, FLUX_LIBRARIES)
+    except NoGo as error:
+        pytest.skip(f"needs Go: {error}")
+    asked = "".join(f"{json.dumps(question)}\n" for question in questions)
+    told = subprocess.run([program, verb], input=asked, capture_output=True, text=True, check=True, timeout=300).stdout
+    return [Answer(**json.loads(line)) for line in told.splitlines()]
+
+
+def _given(name: str) -> Path | None:
+    given = os.environ.get(f"PENSTOCK_{name.upper().replace('-', '_')}")
+    return Path(given) if given else None
+
+
+@contextmanager
+def _once(program: Path) -> Generator[bool]:
+    """Whether the program has to be built; others who want it wait until the body is over."""
+    if program.exists():
+        yield False
+        return
+    program.parent.mkdir(parents=True, exist_ok=True)
+    with (program.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield not program.exists()
+
+
+def _go(command: list[str], *, within: Path, **environment: str) -> None:
+    settings = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", **environment}
+    subprocess.run(command, env=settings, check=True, cwd=within)
+
+
+@contextmanager
+def _copied(go: str, module: str, beside: Path) -> Generator[Path]:
+    """The files of a module in a directory that can be written, removed in the end."""
+    with tempfile.TemporaryDirectory(dir=beside) as copy:
+        answer = subprocess.run([go, "mod", "download", "-json", module], check=True, capture_output=True, cwd=copy)
+        shutil.copytree(json.loads(answer.stdout)["Dir"], copy, dirs_exist_ok=True, copy_function=shutil.copyfile)
+        for folder, names, _ in os.walk(copy):
+            for name in (".", *names):
+                Path(folder, name).chmod(0o700)
+        yield Path(copy)

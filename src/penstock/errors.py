@@ -19,3 +19,14 @@ class UsageError(PenstockError):
     """The request itself is wrong; nothing was tried."""
 
     exit_code = 2
+
+
+class StageError(PenstockError):
+    """A stage of the pipeline failed; knows its condition reason."""
+
+    reason = "ReconciliationFailed"
+
+    def __init__(self, *args: object, reason: str | None = None) -> None:
+        super().__init__(*args)
+        if reason is not None:
+            self.reason = reason

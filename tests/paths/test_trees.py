@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.paths import DiskTree, EscapeError, FileError, MemoryTree, Tree, is_within
+from penstock.paths import DiskTree, EscapeError, FileError, LayeredTree, MemoryTree, Tree, is_within
 
 FILES = {"root/a.txt": b"a", "root/sub/b.txt": b"b", "other/c.txt": b"c"}
 
@@ -96,3 +96,29 @@ def test_a_file_that_is_too_large(tmp_path: Path) -> None:
 )
 def test_is_within(path: str, directory: str, *, expected: bool) -> None:
     assert is_within(path, directory) is expected
+
+
+def test_a_layer_stands_in_front_of_the_disk(tmp_path: Path) -> None:
+    _, top = on_disk(tmp_path)
+    (tmp_path / "root/link.txt").symlink_to("a.txt")
+    tree = LayeredTree(f"{top}/root", {f"{top}/root/a.txt": b"new", f"{top}/root/more.txt": b"more"})
+    assert tree.read(f"{top}/root/a.txt") == b"new"
+    assert tree.read(f"{top}/root/sub/../a.txt") == b"new"
+    assert tree.read(f"{top}/root/link.txt") == b"new"
+    assert tree.read(f"{top}/root/more.txt") == b"more"
+    assert tree.read(f"{top}/root/sub/b.txt") == b"b"
+    assert (tmp_path / "root/a.txt").read_bytes() == b"a"
+
+
+def test_a_layered_tree_has_a_wall(tmp_path: Path) -> None:
+    _, top = on_disk(tmp_path)
+    (tmp_path / "root/out").symlink_to(tmp_path / "other")
+    (tmp_path / "root/out.txt").symlink_to(tmp_path / "other/c.txt")
+    tree = LayeredTree(f"{top}/root", {})
+    assert tree.directory(f"{top}/root/sub") == f"{top}/root/sub"
+    for name in ("../other", "out"):
+        with pytest.raises(EscapeError, match="fs-security-constraint"):
+            tree.directory(f"{top}/root/{name}")
+    for name in ("../other/c.txt", "out/c.txt", "out.txt"):
+        with pytest.raises(EscapeError, match="fs-security-constraint"):
+            tree.read(f"{top}/root/{name}")

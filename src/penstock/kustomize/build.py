@@ -42,6 +42,7 @@ class Result(NamedTuple):
 
     items: list[Built]
     warnings: list[str]
+    remote: bool = False  # whether something was read from elsewhere, so that the next build may differ
 
     @property
     def objects(self) -> list[Object]:
@@ -71,11 +72,13 @@ def build_result(
     root: str | PathLike[str],
     *,
     files: Mapping[str, bytes] | None = None,
+    tree: Tree | None = None,
     options: Options = DEFAULT,
     cache: Cache | None = SHARED,
 ) -> Result:
-    """The same, with the origin of every object and the warnings of the build."""
-    tree: Tree = DiskTree() if files is None else MemoryTree(files)
+    """The same, with the origin of every object and the warnings of the build; `tree` reads in place of the disk."""
+    if tree is None:
+        tree = DiskTree() if files is None else MemoryTree(files)
     context = Context(options, cache)
     remotes = _Remotes() if options.remote and files is None else None
     try:
@@ -91,7 +94,7 @@ def build_result(
         tree.close()
         if remotes is not None:
             remotes.close()
-    return Result(items, context.warnings)
+    return Result(items, context.warnings, remotes is not None and remotes.used)
 
 
 def _start(root: str, everywhere: Loader, *, on_disk: bool) -> Loader:
@@ -103,14 +106,22 @@ def _start(root: str, everywhere: Loader, *, on_disk: bool) -> Loader:
 
 
 class _Remotes:
-    """Clones, made when the first remote base is met."""
+    """Clones, made when the first remote base is met, and files from elsewhere."""
 
     def __init__(self) -> None:
+        self.used = False
         self._clones: Clones | None = None
 
-    def clone(self, spec: "RepoSpec") -> "Path":
+    def fetch(self, url: str) -> bytes:
         from penstock.kustomize import remote  # most trees are local
 
+        self.used = True
+        return remote.fetch(url)
+
+    def clone(self, spec: "RepoSpec") -> "Path":
+        from penstock.kustomize import remote
+
+        self.used = True
         self._clones = self._clones or remote.Clones()
         return self._clones.clone(spec)
 

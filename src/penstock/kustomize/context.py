@@ -21,6 +21,7 @@ class Options(NamedTuple):
     remote: bool = True  # whether bases may come from Git and files from HTTP
     largest_depth: int = 100  # kustomizations below each other
     most_kustomizations: int = 20_000
+    extend_schema: bool = False  # whether `openapi.path` adds to the built-in types instead of replacing them
 
 
 class Context:
@@ -61,11 +62,11 @@ class Context:
             raise KustomizationError("`openapi` takes either `version` or `path`, not both")
         if document is not None:
             try:
-                self.schema = from_openapi(document, builtin(), keep=not root)
+                self.schema = from_openapi(document, builtin(), keep=self.options.extend_schema or not root)
             except OpenAPIError as error:
                 raise KustomizationError(f"`openapi.path`: {error}") from error
             self._schema_chosen = True
-            self.schema_key = (content, root)
+            self.schema_key = (content, root, self.options.extend_schema)
         elif version:
             if version not in ("v1.21.2", "v1212"):
                 raise KustomizationError(f"the OpenAPI version '{version}' is not built in; use v1.21.2")

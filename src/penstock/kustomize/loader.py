@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from penstock.kustomize.errors import LoadError
-from penstock.paths import FileError, Tree, is_within
+from penstock.paths import DiskTree, FileError, Tree, is_within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,9 @@ _MAYBE_REMOTE = r"(?i)[a-z]+://|git::|[a-z][a-z0-9-]*@|github\.com[/:]"
 
 
 class Remotes(Protocol):
-    """Where clones come from."""
+    """Where clones and files from elsewhere come from."""
+
+    def fetch(self, url: str) -> bytes: ...
 
     def clone(self, spec: "RepoSpec") -> "Path": ...
 
@@ -75,22 +77,21 @@ class Loader(NamedTuple):
     def _fetch(self, url: str) -> bytes:
         if self.remotes is None:
             raise LoadError(f"'{url}' is remote, and remote files are not allowed")
-        from penstock.kustomize import remote
-
-        return remote.fetch(url)
+        return self.remotes.fetch(url)
 
     def _enter_clone(self, path: str, spec: "RepoSpec") -> "Loader":
         if self.remotes is None:
             raise LoadError(f"'{path}' is remote, and remote bases are not allowed")
         clone = str(self.remotes.clone(spec))
+        tree = DiskTree()  # a clone lies outside of any tree that is confined
         try:
-            root = self.tree.directory(posixpath.join(clone, spec.path))
+            root = tree.directory(posixpath.join(clone, spec.path))
         except FileError as error:
             raise LoadError(f"'{path}': {error}") from error
         if not is_within(root, clone):
             raise LoadError(f"'{path}' leads out of its repository")
         self._refuse_cycle(root)
-        return self._replace(root=root, restrict=True, parent=self, depth=self.depth + 1, clone=clone)
+        return self._replace(root=root, tree=tree, restrict=True, parent=self, depth=self.depth + 1, clone=clone)
 
     def _refuse_cycle(self, root: str) -> None:
         loader: Loader | None = self

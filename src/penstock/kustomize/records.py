@@ -58,6 +58,21 @@ class Record:
                 given[attribute] = reader(item, where, lenient)
         return cls(**given)
 
+    def written(self) -> dict[str, Any]:
+        """The mapping that reads as this record: what was given, with all names in camel case."""
+        given = self.__dict__
+        return {
+            name: _written(given[attribute]) for name, (attribute, _) in self._readers.items() if attribute in given
+        }
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.written()
+    if isinstance(value, tuple):
+        return [_written(item) for item in value]
+    return {key: _written(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+
 
 def read(value: Any, kind: type[T], file: str, *, lenient: bool = False) -> T:
     """A configuration as the record that describes it; `lenient` overlooks unknown fields."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from penstock import sops
 from penstock.render.confined import confined, read_regular, relative
 from penstock.render.decryption import PROVIDER, DecryptionFailed, format_of
-from penstock.render.kustomization_files import KustomizationFile, is_remote, walk
+from penstock.render.kustomization_files import NO_FILES, KustomizationFile, is_remote, walk
 from penstock.sops import Format, formats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 LARGEST = 5 << 20  # bytes of an encrypted file
 
@@ -59,13 +59,23 @@ class DecryptedSources:
 
 
 async def decrypt_sources(
-    root: Path, path: str, keyring: sops.Keyring, *, provider: str | None, verify: bool = False, limit: int = LARGEST
+    root: Path,
+    path: str,
+    keyring: sops.Keyring,
+    *,
+    provider: str | None,
+    verify: bool = False,
+    limit: int = LARGEST,
+    files: Mapping[Path, bytes] = NO_FILES,
 ) -> DecryptedSources:
-    """Decrypt what the kustomization file at `path`, and all it refers to inside `root`, generates and patches from."""
+    """Decrypt what the kustomization file at `path`, and all it refers to inside `root`, generates and patches from.
+
+    `files` are kustomization files that stand in front of those on disk, by absolute path.
+    """
     if provider != PROVIDER:
         return DecryptedSources()
     try:
-        found = await asyncio.to_thread(lambda: {source.path: source for source in _sources(root, path, limit)})
+        found = await asyncio.to_thread(lambda: {source.path: source for source in _sources(root, path, limit, files)})
         plain = [(source.path, await source.decrypted(keyring, verify=verify)) for source in found.values()]
     except DecryptionFailed as error:
         raise type(error)(f"error decrypting sources: {error}") from error
@@ -81,12 +91,14 @@ async def decrypt_file(
     return await _Source(path, name, form, data).decrypted(keyring, verify=verify)
 
 
-async def verify_resources(root: Path, path: str, keyring: sops.Keyring) -> None:
+async def verify_resources(
+    root: Path, path: str, keyring: sops.Keyring, *, files: Mapping[Path, bytes] = NO_FILES
+) -> None:
     """Check the MACs of all encrypted manifests that a build reads; DecryptionFailed names the first bad file.
 
     After the build it is too late: names, namespaces and labels that it adds are not under the MAC.
     """
-    for source in await asyncio.to_thread(lambda: list(_manifests(root, path))):
+    for source in await asyncio.to_thread(lambda: list(_manifests(root, path, files))):
         try:
             for text in _parts(source.data, source.form):
                 await sops.open_file(text, keyring, form=source.form, verify=True)
@@ -94,9 +106,9 @@ async def verify_resources(root: Path, path: str, keyring: sops.Keyring) -> None
             raise DecryptionFailed(f"{source.name}: {error}") from error
 
 
-def _manifests(root: Path, path: str) -> Iterator[_Source]:
+def _manifests(root: Path, path: str, files: Mapping[Path, bytes]) -> Iterator[_Source]:
     """The encrypted files among the resources of a build."""
-    for kustomization in walk(root, path):
+    for kustomization in walk(root, path, files):
         for reference in kustomization.paths("resources"):
             file = confined(root, _joined(kustomization.folder, reference))
             if is_remote(reference) or not file.is_file():
@@ -123,10 +135,10 @@ def _parts(data: bytes, form: Format) -> list[bytes]:
     return [b"---\n".join(texts) for mac, texts in pieces if mac]
 
 
-def _sources(root: Path, path: str, limit: int) -> Iterator[_Source]:
+def _sources(root: Path, path: str, limit: int, files: Mapping[Path, bytes]) -> Iterator[_Source]:
     """All files that a build generates or patches from; of one that is named twice, the first name counts."""
     seen: set[Path] = set()
-    for kustomization in walk(root, path):
+    for kustomization in walk(root, path, files):
         for reference, form in _references(kustomization):
             file = confined(root, _joined(kustomization.folder, reference))
             if file in seen:

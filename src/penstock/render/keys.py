@@ -19,6 +19,7 @@ from penstock.sops.vault_login import VaultLogin
 
 if TYPE_CHECKING:
     from penstock.render.decryption import Object
+    from penstock.render.recipe import KeyMaterial
 
 ReadSecretData = Callable[[str, str], Awaitable[Mapping[str, bytes]]]
 """Reads the decoded data of a Secret by namespace and name; raises when it is not there."""
@@ -71,6 +72,15 @@ async def open_keyring(
     credentials = await _imported(decryption, namespace, read, settings)
     account = _account(decryption, namespace, settings)
     return Keyring(identities(account) | _vault(account, settings) | credentials.services())
+
+
+def keyring_of(keys: KeyMaterial) -> Keyring:
+    """All key services that key material opens, with the controller's own identity for clouds and Vaults."""
+    if keys.provider != PROVIDER:
+        return Keyring()
+    credentials = import_keys(keys.data, secret=keys.secret, only_age=keys.only_age)
+    settings = DecryptionSettings(environment=keys.environment)
+    return Keyring(identities(None) | _vault(None, settings) | credentials.services())
 
 
 async def _imported(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -13,12 +14,13 @@ from penstock.sops.tree import plain_data
 from penstock.sops.yaml_load import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _LARGEST = 5 << 20  # bytes
 _MOST = 10_000  # files in one build
+NO_FILES: Mapping[Path, bytes] = MappingProxyType({})
 
 
 class DeadEnd(DecryptionFailed):
@@ -43,17 +45,18 @@ class KustomizationFile:
         return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def walk(root: Path, path: str) -> Iterator[KustomizationFile]:
+def walk(root: Path, path: str, files: Mapping[Path, bytes] = NO_FILES) -> Iterator[KustomizationFile]:
     """The kustomization file of a folder and all it refers to, each once, however they refer to each other.
 
-    DeadEnd when the folder itself is not there; any other error of a file that is there is an error of the walk.
+    `files` stand in front of those on disk, by absolute path. DeadEnd when the folder itself is not there; any other
+    error of a file that is there is an error of the walk.
     """
     visited: set[Path] = set()
     waiting = [path]
     while waiting:
         first = not visited
         try:
-            file = _visit(root, waiting.pop(), visited)
+            file = _visit(root, waiting.pop(), visited, files)
         except DeadEnd:
             if first:
                 raise
@@ -65,7 +68,7 @@ def walk(root: Path, path: str) -> Iterator[KustomizationFile]:
         waiting.extend(_joined(file.folder, reference) for reference in reversed(references))
 
 
-def _visit(root: Path, path: str, visited: set[Path]) -> KustomizationFile | None:
+def _visit(root: Path, path: str, visited: set[Path], files: Mapping[Path, bytes]) -> KustomizationFile | None:
     folder = confined(root, path)
     if folder in visited:
         return None
@@ -77,7 +80,7 @@ def _visit(root: Path, path: str, visited: set[Path]) -> KustomizationFile | Non
         raise DeadEnd(f"lstat {name}: no such file or directory")
     if not folder.is_dir() or folder.is_symlink():
         raise DeadEnd(f"{name}: not a directory")
-    return KustomizationFile(name, load_kustomization(root, name))
+    return KustomizationFile(name, load_kustomization(root, name, files))
 
 
 def _there(path: Path) -> bool:
@@ -90,24 +93,27 @@ def _there(path: Path) -> bool:
     return True
 
 
-def load_kustomization(root: Path, path: str) -> dict[str, Any]:
+def load_kustomization(root: Path, path: str, files: Mapping[Path, bytes] = NO_FILES) -> dict[str, Any]:
     """The content of the one kustomization file in a folder, with its defaults."""
     if path.startswith("/"):
         raise DecryptionFailed(f"path '{path}' must be relative")
-    found = [file for name in _NAMES if _there(file := confined(root, f"{path}/{name}"))]
+    candidates = [confined(root, f"{path}/{name}") for name in _NAMES]
+    found = [file for file in candidates if file in files or _there(file)]
     where = relative(str(root), str(confined(root, path)))
     if not found:
         raise DecryptionFailed(f"{where}: no kustomization file found")
     if len(found) > 1:
         raise DecryptionFailed(f"{where}: found multiple kustomization files")
-    if not found[0].is_file() or found[0].is_symlink():
-        raise DecryptionFailed(f"expected {found[0].name} to be a regular file")
     name = relative(str(root), str(found[0]))
-    return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"} | _content(found[0], name)
+    data = files.get(found[0])
+    if data is None:
+        if not found[0].is_file() or found[0].is_symlink():
+            raise DecryptionFailed(f"expected {found[0].name} to be a regular file")
+        data = read_regular(found[0], name=name, limit=_LARGEST)
+    return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"} | _content(data, name)
 
 
-def _content(file: Path, name: str) -> dict[str, Any]:
-    data = read_regular(file, name=name, limit=_LARGEST)
+def _content(data: bytes, name: str) -> dict[str, Any]:
     try:
         documents = load(data)
     except LoadError as error:

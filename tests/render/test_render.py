@@ -1,0 +1,388 @@
+"""From a tree to its objects: the generated kustomization, the build, decryption and substitution."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from penstock.api.references import Image, Patch, Selector
+from penstock.paths import LayeredTree
+from penstock.render import BuildFailed, KeyMaterial, Overlay, Recipe, render
+from penstock.render.overlay import generate, is_local, merge_images
+from penstock.runtime.workers import WorkerPool
+from penstock.sops import Format
+from penstock.yaml import config, dump_all
+from tests.sops.rings import new_ring
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+Object = dict[str, Any]
+RING = new_ring()
+
+
+def manifest(name: str, kind: str = "ConfigMap", **fields: Any) -> str:
+    return dump_all([{"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, **fields}])
+
+
+def tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, data in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return root
+
+
+def built(root: Path, files: Mapping[str, str | bytes], recipe: Recipe | None = None) -> dict[str, Object]:
+    before = {path: path.read_bytes() for path in tree(root, files).rglob("*") if path.is_file()}
+    rendered = render(root, recipe or Recipe())
+    assert before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}, "the tree was written"
+    return {obj["metadata"]["name"]: obj for obj in rendered.objects}
+
+
+def generated(root: Path, overlay: Overlay | None = None) -> dict[str, Any]:
+    _, content = generate(LayeredTree(root), str(root.resolve()), overlay or Overlay())
+    made: dict[str, Any] = config(content)
+    return made
+
+
+# --- the generated kustomization ---
+
+
+def test_a_tree_without_a_kustomization_file(tmp_path: Path) -> None:
+    tree(
+        tmp_path,
+        {
+            "b.yaml": manifest("b"),
+            "a.yml": manifest("a"),
+            ".hidden.yaml": manifest("hidden"),
+            "deep/er/c.yaml": manifest("c"),
+            "readme.md": "# nothing",
+            "x.YAML": "not: a manifest",
+            "with/kustomization.yml": "resources: [d.yaml]",
+            "with/d.yaml": manifest("d"),
+        },
+    )
+    assert generated(tmp_path)["resources"] == [
+        *("./.hidden.yaml", "./a.yml", "./b.yaml"),
+        *("./deep/er/c.yaml", "./with"),
+    ]
+    assert sorted(built(tmp_path, {})) == ["a", "b", "c", "d", "hidden"]
+
+
+@pytest.mark.scenario("22.11 Generator")
+def test_an_empty_directory_builds_nothing(tmp_path: Path) -> None:
+    assert generated(tmp_path)["namespace"] == "_placeholder"
+    assert built(tmp_path, {}) == {}
+
+
+@pytest.mark.parametrize("content", ["", "# nothing", "---", "kind: Kustomization"])
+def test_an_empty_kustomization_file_builds_nothing(tmp_path: Path, content: str) -> None:
+    assert built(tmp_path, {"kustomization.yaml": content}) == {}
+
+
+def test_a_file_without_resources_gets_origins(tmp_path: Path) -> None:
+    text = "configMapGenerator: [{name: a, literals: [k=v], options: {disableNameSuffixHash: true}}]"
+    annotations = built(tmp_path, {"kustomization.yaml": text})["a"]["metadata"]["annotations"]
+    assert "config.kubernetes.io/origin" in annotations
+
+
+def test_unknown_fields_of_the_file_vanish(tmp_path: Path) -> None:
+    files = {"Kustomization": "resources: [a.yaml]\nunknown: {a: b}\nNamePrefix: x-\n", "a.yaml": manifest("a")}
+    assert list(built(tmp_path, files)) == ["x-a"]
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        pytest.param({"a.yaml": "a: [b"}, "failed to decode Kubernetes YAML from a.yaml", id="no YAML"),
+        pytest.param({"x/a.yaml": "a: b"}, "failed to decode Kubernetes YAML from x/a.yaml", id="no object"),
+        pytest.param(
+            {"a.yaml": "piVersion: v1\nkind: ConfigMap\nmetadata: {name: a}"},
+            "failed to decode Kubernetes apiVersion, kind and name from: .*ConfigMap",
+            id="Validation/plain",
+        ),
+        pytest.param(
+            {
+                "kustomization.yaml": "resources: [a.yaml]",
+                "a.yaml": "piVersion: v1\nkind: ConfigMap\nmetadata: {name: a}",
+            },
+            "failed to decode Kubernetes apiVersion, kind and name from: .*ConfigMap",
+            id="Validation/overlay",
+        ),
+        pytest.param({"kustomization.yaml": "resources: [a.yaml]"}, "kustomize build failed: .*a.yaml", id="missing"),
+        pytest.param({"kustomization.yaml": "resources: {a: b}"}, "kustomization.yaml: 'resources'", id="wrong type"),
+        pytest.param({"kustomization.yaml": "{"}, "kustomization.yaml: line", id="a broken file"),
+    ],
+)
+def test_trees_that_do_not_build(tmp_path: Path, files: Mapping[str, str], words: str) -> None:
+    tree(tmp_path, files)
+    with pytest.raises(BuildFailed, match=words) as caught:
+        render(tmp_path, Recipe())
+    assert caught.value.reason == "BuildFailed"
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_the_content_of_an_object_is_never_shown(tmp_path: Path) -> None:
+    tree(tmp_path, {"a.yaml": "kind: Secret\nmetadata: {name: a}\nstringData: {password: hunter2}"})
+    with pytest.raises(BuildFailed) as caught:
+        render(tmp_path, Recipe())
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_path_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match="kustomization path not found: stat x/y: no such file") as caught:
+        render(tmp_path, Recipe(path="x/y"))
+    assert caught.value.reason == "ArtifactFailed"
+
+
+@pytest.mark.parametrize("path", ["../../app", "/app", "./app/", "app/../../app"])
+def test_a_path_stays_inside(tmp_path: Path, path: str) -> None:
+    assert list(built(tmp_path, {"app/a.yaml": manifest("a")}, Recipe(path=path))) == ["a"]
+
+
+@pytest.mark.parametrize("reference", ["../../outside", "link"])
+def test_nothing_outside_the_artifact_is_read(tmp_path: Path, reference: str) -> None:
+    tree(tmp_path, {"outside/kustomization.yaml": "resources: [a.yaml]", "outside/a.yaml": manifest("secret")})
+    root = tree(tmp_path / "root", {"app/kustomization.yaml": f"resources: [{reference}]"})
+    (root / "app/link").symlink_to(tmp_path / "outside")
+    with pytest.raises(BuildFailed, match="fs-security-constraint"):
+        render(root, Recipe(path="app"))
+
+
+def test_an_overlay_reaches_its_siblings(tmp_path: Path) -> None:
+    files = {"base/a.yaml": manifest("a"), "app/kustomization.yaml": "resources: [../base/a.yaml]"}
+    assert list(built(tmp_path, files, Recipe(path="app"))) == ["a"]
+
+
+def test_namespace_prefix_suffix_and_patches(tmp_path: Path) -> None:
+    overlay = Overlay(
+        target_namespace="team",
+        name_prefix="p-",
+        name_suffix="-s",
+        patches=(
+            Patch(patch="- {op: add, path: /data, value: {k: v}}", target=Selector(kind="ConfigMap")),
+            Patch(patch="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n$patch: delete"),
+        ),
+    )
+    files = {
+        "kustomization.yaml": "namePrefix: x-\nresources: [a.yaml]",
+        "a.yaml": manifest("a") + "---\n" + manifest("b"),
+    }
+    found = built(tmp_path, files, Recipe(overlay=overlay))
+    assert list(found) == ["p-a-s"]
+    assert found["p-a-s"]["data"] == {"k": "v"}
+    assert found["p-a-s"]["metadata"]["namespace"] == "team"
+
+
+def test_components_of_the_file_come_first(tmp_path: Path) -> None:
+    component = "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nnameSuffix: '-{}'\n"
+    files = {
+        "kustomization.yaml": "resources: [a.yaml]\ncomponents: [one]",
+        "a.yaml": manifest("a"),
+        "one/kustomization.yaml": component.format(1),
+        "two/kustomization.yaml": component.format(2),
+    }
+    overlay = Overlay(components=("two", "three"), ignore_missing_components=True)
+    assert list(built(tmp_path, files, Recipe(overlay=overlay))) == ["a-1-2"]
+    with pytest.raises(BuildFailed, match="three"):
+        render(tmp_path, Recipe(overlay=Overlay(components=("two", "three"))))
+
+
+@pytest.mark.parametrize(
+    ("path", "local"),
+    [
+        *(("a", True), ("./a", True), ("../a", True), ("github.company/a", True), ("a/github.com/b", True)),
+        *(("/a", False), ("file:///a", False), ("git::https://x/y", False), ("gh:a/b", False), ("ssh://x/y", False)),
+        *(("https://x/y", False), ("HTTP://x/y", False), ("git@x:y", False), ("github.com/a/b", False)),
+        ("GitHub.com:a/b", False),
+    ],
+)
+def test_components_are_local(tmp_path: Path, path: str, *, local: bool) -> None:
+    assert is_local(path) == local
+    if not local:
+        with pytest.raises(BuildFailed, match=r"component path '.*' must be local and relative"):
+            generated(tmp_path, Overlay(components=(path,)))
+
+
+@pytest.mark.scenario("22.11 Generator")
+@pytest.mark.parametrize(
+    ("existing", "given", "expected"),
+    [
+        ([], Image(name="a", new_tag="2"), [{"name": "a", "newTag": "2", "digest": ""}]),
+        ([{"name": "a", "newTag": "1"}], Image(name="a", new_name="b"), [{"name": "a", "newTag": "1", "newName": "b"}]),
+        ([{"name": "a", "newTag": "1"}], Image(name="a"), [{"name": "a", "newTag": "1"}]),
+        (
+            [{"name": "a", "newName": "b", "newTag": "1"}],
+            Image(name="a", digest="d"),
+            [{"name": "a", "newName": "b", "newTag": "", "digest": "d"}],
+        ),
+        (
+            [{"name": "a", "digest": "d"}],
+            Image(name="a", new_tag="2"),
+            [{"name": "a", "newTag": "2", "digest": ""}],
+        ),
+        ([{"name": "a"}], Image(name="b"), [{"name": "a"}, {"name": "b"}]),
+    ],
+    ids=[
+        "unknown",
+        "new name keeps the tag",
+        "only a name",
+        "a digest clears the tag",
+        "and the other way",
+        "appended",
+    ],
+)
+def test_images_are_merged(existing: list[Object], given: Image, expected: list[Object]) -> None:
+    assert merge_images(existing, (given,)) == expected
+
+
+@pytest.mark.scenario("22.4 BuildMetadata/1")
+def test_build_metadata_replaces_that_of_the_file(tmp_path: Path) -> None:
+    tree(tmp_path, {"kustomization.yaml": "resources: []\nbuildMetadata: [transformerAnnotations]"})
+    assert generated(tmp_path)["buildMetadata"] == ["originAnnotations"]
+    overlay = Overlay(build_metadata=("transformerAnnotations",))
+    assert generated(tmp_path, overlay)["buildMetadata"] == ["transformerAnnotations"]
+
+
+# --- substitution ---
+
+
+def substituted(
+    root: Path, text: str, variables: Mapping[str, str], *, always: bool = False, strict: bool = False
+) -> Object:
+    recipe = Recipe(variables=variables, substitute_always=always, strict=strict)
+    return built(root, {"a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n{text}"}, recipe)["a"]
+
+
+@pytest.mark.scenario("22.5 VarsubNumberBool")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param('"${number}"', 123, id="quotes around a number are gone"),
+        pytest.param("${bool}", True, id="and around a boolean"),
+        pytest.param("${q}${number}${q}", "123", id="unless a variable brings them"),
+        pytest.param("${numberStr}", "123", id="or a tag"),
+        pytest.param("${boolStr}", "true", id="for booleans too"),
+        pytest.param("${number}m", "123m", id="a number with a unit is text"),
+        pytest.param("${empty}", None, id="nothing is null"),
+        pytest.param("|\n    a $${var}\n    b \\? c\n", "a ${var}\nb \\? c\n", id="a block of text"),
+        pytest.param("yes${empty}", True, id="words that YAML 1.1 takes for booleans"),
+    ],
+)
+def test_types_after_substitution(tmp_path: Path, text: str, expected: Any) -> None:
+    variables = {
+        "q": '"',
+        "numberStr": "!!str 123",
+        "number": "123",
+        "boolStr": "!!str true",
+        "bool": "true",
+        "empty": "",
+    }
+    value = substituted(tmp_path, f"data:\n  k: {text}", variables)["data"]["k"]
+    assert value == expected
+    assert type(value) is type(expected)
+
+
+@pytest.mark.scenario("22.5 VarsubAlways/2")
+def test_without_variables_nothing_is_touched_unless_always(tmp_path: Path) -> None:
+    assert substituted(tmp_path, "data: {k: '${x:=d}'}", {})["data"] == {"k": "${x:=d}"}
+    assert substituted(tmp_path, "data: {k: '${x:=d}'}", {}, always=True)["data"] == {"k": "d"}
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+@pytest.mark.parametrize(("value", "expected"), [("disabled", "${x}"), ("Disabled", "z")])
+def test_an_object_can_stay_out(tmp_path: Path, field: str, value: str, expected: str) -> None:
+    text = f"  {field}: {{kustomize.toolkit.fluxcd.io/substitute: {value}}}\ndata: {{k: '${{x}}'}}"
+    assert substituted(tmp_path, text, {"x": "z"})["data"] == {"k": expected}
+
+
+@pytest.mark.scenario("22.5 VarsubStrict")
+def test_strict_mode_names_the_object(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed) as caught:
+        substituted(tmp_path, "data: {k: '${missing}'}", {"x": "y"}, strict=True)
+    assert str(caught.value) == (
+        "post build failed for 'ConfigMap.v1.[noGrp]/a': envsubst error: variable substitution failed: "
+        'variable not set (strict mode): "missing"'
+    )
+
+
+def test_a_value_that_breaks_the_text_is_not_shown(tmp_path: Path) -> None:
+    """A18"""
+    with pytest.raises(BuildFailed, match=r"YAMLToJSON: .* at line") as caught:
+        substituted(tmp_path, "data: {k: '${x}'}", {"x": '"hunter2'})
+    assert "hunter2" not in str(caught.value)
+
+
+# --- decryption, digest, worker ---
+
+
+async def encrypted(text: str) -> bytes:
+    return await RING.encrypt(text.encode(), Format.YAML)
+
+
+async def test_objects_and_sources_are_decrypted_then_substituted(tmp_path: Path) -> None:
+    secret = manifest("a", "Secret", stringData={"k": "${x}"})
+    tree(
+        tmp_path,
+        {
+            "app/secret.yaml": await encrypted(secret),
+            "app/gen/kustomization.yaml": "secretGenerator: [{name: g, envs: [x.env]}]\n"
+            "generatorOptions: {disableNameSuffixHash: true}",
+            "app/gen/x.env": await RING.encrypt(b"KEY=value\n", Format.DOTENV),
+        },
+    )
+    keys = KeyMaterial(provider="sops")
+    recipe = Recipe(path="app", keys=keys, variables={"x": "plain"})
+    rendered = await asyncio.to_thread(render, tmp_path, recipe, RING.keyring)
+    found = {obj["metadata"]["name"]: obj for obj in rendered.objects}
+    assert found["a"]["stringData"] == {"k": "plain"}
+    assert "sops" not in found["a"]
+    assert found["g"]["data"] == {"KEY": "dmFsdWU="}
+
+
+async def test_an_error_of_decryption_fails_the_build(tmp_path: Path) -> None:
+    tree(tmp_path, {"a.yaml": await encrypted(manifest("a", "Secret"))})
+    with pytest.raises(BuildFailed, match=r"decryption failed for .*: cannot get sops data key"):
+        await asyncio.to_thread(render, tmp_path, Recipe(keys=KeyMaterial(provider="sops")))
+
+
+def test_the_digest_is_that_of_the_stream(tmp_path: Path) -> None:
+    tree(tmp_path, {"a.yaml": manifest("a", data={"k": "${x}"}), "b.yaml": manifest("b")})
+    rendered = render(tmp_path, Recipe(variables={"x": "y"}))
+    expected = hashlib.sha256(dump_all(rendered.objects).encode()).hexdigest()
+    assert rendered.digest == f"sha256:{expected}"
+    assert rendered.cacheable
+
+
+def test_the_digest_of_a_recipe_knows_everything_that_decides() -> None:
+    recipes = [
+        Recipe(),
+        Recipe(path="a"),
+        Recipe(overlay=Overlay(name_prefix="a")),
+        Recipe(variables={}),
+        Recipe(variables={"a": "b"}),
+        Recipe(variables={"a": "c"}),
+        Recipe(keys=KeyMaterial(provider="sops")),
+        Recipe(keys=KeyMaterial(provider="sops", data={"a": b"\xff"})),
+        Recipe(strict=True),
+        Recipe(substitute_always=True),
+        Recipe(remote_bases=False),
+    ]
+    assert len({recipe.digest() for recipe in recipes}) == len(recipes)
+    assert Recipe(variables={"a": "1", "b": "2"}).digest() == Recipe(variables={"b": "2", "a": "1"}).digest()
+
+
+async def test_a_worker_process_renders(tmp_path: Path) -> None:
+    tree(tmp_path, {"a.yaml": manifest("a", data={"k": "${x}"})})
+    overlay = Overlay(target_namespace="team", images=(Image(name="a", new_tag="1"),))
+    async with WorkerPool(size=1) as pool:
+        rendered = await pool.run(render, tmp_path, Recipe(overlay=overlay, variables={"x": "z"}), None)
+        assert rendered.objects[0]["data"] == {"k": "z"}
+        with pytest.raises(BuildFailed, match="not found") as caught:
+            await pool.run(render, tmp_path, Recipe(path="x"), None)
+    assert caught.value.reason == "ArtifactFailed"
