@@ -13,6 +13,7 @@ BENCHMARKS = {
     "client": "server-side applies through penstock.kube, against bare aiohttp",
     "cache": "memory of a watch cache over 10,000 objects",
     "kustomize": "kustomize build, against the real kustomize",
+    "render": "where a render of 1,000 objects spends its time",
     "sops": "200 encrypted Secrets, against the real sops run once a file",
     "git": "first fetch and polls of Git sources, against git itself",
     "embedded": "the embedded cluster, against the real API server",

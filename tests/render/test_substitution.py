@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from penstock.render import ExpressionError, SubstitutionFailed, merge_variables, substitute
@@ -118,16 +116,15 @@ def test_expressions_nest_only_so_deep() -> None:
     "text",
     [
         pytest.param("$$" * 500_000, id="dollars"),
-        pytest.param("${a#" + "*a" * 200 + "*b}", id="a glob with many stars"),
+        pytest.param("${a#" + "*a" * 200 + "*b}.", id="a glob with many stars"),
         pytest.param("${x:=" + "a$" * 200_000 + "}", id="a long default"),
         pytest.param("${a/" + "\\/" * 200_000 + "/b}", id="a long escaped argument"),
     ],
 )
+@pytest.mark.timeout(20)
 def test_no_text_takes_long(text: str) -> None:
-    """A13: a second is a hundred times what a linear way needs, and a fraction of what any other would."""
-    start = time.process_time()
-    substitute(text, {"a": "a" * 20_000})
-    assert time.process_time() - start < 5
+    """A13: a linear way needs milliseconds, any other one hours."""
+    assert substitute(text, {"a": "a" * 20_000, "x": ""})
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a-b", "a.b", "ä", "a b", "a\n"])

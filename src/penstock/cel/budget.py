@@ -6,8 +6,8 @@ from typing import Any
 
 from penstock.cel.errors import CostExceeded
 
-LIMIT = 500_000
-"""About half a second of work, and a few megabytes."""
+LIMIT = 200_000
+"""A fraction of a second of work, and a few megabytes; a thousand conditions of an object take a twentieth."""
 CHARACTERS = 16
 """So many characters cost as much as one step."""
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.cel import conversions, functions
-from penstock.cel.access import index, iterated, present, select
-from penstock.cel.budget import CHARACTERS, Budget
+from penstock.cel import closures, conversions, functions
+from penstock.cel.access import index, present, select
 from penstock.cel.declarations import is_declared
-from penstock.cel.errors import CelSyntaxError, CostExceeded, Problem
+from penstock.cel.errors import CelSyntaxError, Problem
 from penstock.cel.syntax import Call, Ident, ListOf, Literal, Macro, MapOf, Message, Node, Select, qualified
-from penstock.cel.values import NO_OVERLOAD, NONE, TYPE_NAMES, Optional, TypeValue
+from penstock.cel.values import NONE, TYPE_NAMES, Optional, TypeValue
 
-Evaluate = Callable[[Mapping[str, Any], Budget], Any]
-_SIZES = (list, dict, str, bytes)
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.cel.budget import Budget
+    from penstock.cel.closures import Evaluate
 
 
 class Planner:
@@ -85,23 +86,23 @@ class Planner:
         if owner is not None and is_declared(f"{owner}.{name}"):
             name, target = f"{owner}.{name}", None
         if name in ("_&&_", "_||_"):
-            return self._joined(node.arguments, ends=name == "_||_")
+            return closures.junction([self.plan(one) for one in node.arguments], ends=name == "_||_")
         if name in ("_[_]", "_[?_]"):
             return self._index(node, path)
         name = name.removeprefix(".")
         arguments = [self.plan(one) for one in (node.arguments if target is None else (target, *node.arguments))]
         if name == "_?_:_":
-            return _conditional(*arguments)
+            return closures.ternary(*arguments)
         if name in functions.COMPARISONS:
-            return _compared(functions.COMPARISONS[name], *arguments)
+            return closures.comparison(functions.COMPARISONS[name], *arguments)
         if name in functions.OPERATORS:
-            return _operated(name, *arguments)
+            return closures.operation(name, *arguments)
         if name in ("!_", "-_"):
-            return _signed(name, arguments[0])
+            return closures.sign(name, arguments[0])
         if name in ("or", "orValue") and target is not None and len(arguments) == 2:
-            return _alternative(name, *arguments)
+            return closures.alternative(name, *arguments)
         _fold(name, node.arguments)
-        return _called(name, arguments)
+        return closures.function(name, arguments)
 
     def _index(self, node: Call, path: str) -> Evaluate:
         key_node = node.arguments[1]
@@ -117,31 +118,6 @@ class Planner:
             return index(value, key(variables, budget), optional=optional)
 
         return indexed
-
-    def _joined(self, nodes: tuple[Node, ...], *, ends: bool) -> Evaluate:
-        """`&&` and `||`: a part that fails is forgiven when another one decides."""
-        parts = [self.plan(node) for node in nodes]
-
-        def joined(variables: Mapping[str, Any], budget: Budget) -> bool:
-            problem: Problem | None = None
-            for part in parts:
-                budget.spend(1)
-                try:
-                    value = part(variables, budget)
-                except CostExceeded:
-                    raise
-                except Problem as error:
-                    problem = problem or error
-                    continue
-                if value is ends:
-                    return bool(ends)
-                if type(value) is not bool:
-                    problem = problem or Problem(NO_OVERLOAD)
-            if problem is not None:
-                raise problem
-            return not ends
-
-        return joined
 
     def _list(self, node: ListOf) -> Evaluate:
         elements = [(self.plan(element), at in node.optional) for at, element in enumerate(node.elements)]
@@ -193,86 +169,15 @@ class Planner:
         self._local = outer
         name, variable = node.name, node.variable
         if name in ("optMap", "optFlatMap"):
-            return _mapped_optional(source, variable, body, flat=name == "optFlatMap")
+            return closures.optional_map(source, variable, body, flat=name == "optFlatMap")
         if name in ("all", "exists"):
-            return _quantified(source, variable, body, ends=name == "exists")
+            return closures.quantifier(source, variable, body, ends=name == "exists")
         if name == "exists_one":
-            chosen = _collected(source, variable, body, None)
+            chosen = closures.collection(source, variable, body, None)
             return lambda variables, budget: len(chosen(variables, budget)) == 1
         if name == "filter":
-            return _collected(source, variable, body, None)
-        return _collected(source, variable, condition, body)
-
-
-def _conditional(condition: Evaluate, chosen: Evaluate, other: Evaluate) -> Evaluate:
-    def conditional(variables: Mapping[str, Any], budget: Budget) -> Any:
-        budget.spend(1)
-        value = condition(variables, budget)
-        if type(value) is not bool:
-            raise Problem(NO_OVERLOAD)
-        return (chosen if value else other)(variables, budget)
-
-    return conditional
-
-
-def _compared(function: Callable[[Any, Any], bool], left: Evaluate, right: Evaluate) -> Evaluate:
-    def compared(variables: Mapping[str, Any], budget: Budget) -> bool:
-        budget.spend(1)
-        one, other = left(variables, budget), right(variables, budget)
-        if type(one) in _SIZES or type(other) in _SIZES:
-            budget.weigh(one, other)
-        return function(one, other)
-
-    return compared
-
-
-def _operated(name: str, left: Evaluate, right: Evaluate) -> Evaluate:
-    def operated(variables: Mapping[str, Any], budget: Budget) -> Any:
-        budget.spend(1)
-        one, other = left(variables, budget), right(variables, budget)
-        made = functions.operate(name, one, other)
-        if type(made) in _SIZES:
-            budget.spend(len(made) if type(made) is list else len(made) // CHARACTERS)
-        return made
-
-    return operated
-
-
-def _signed(name: str, operand: Evaluate) -> Evaluate:
-    def signed(variables: Mapping[str, Any], budget: Budget) -> Any:
-        value = operand(variables, budget)
-        if name == "-_":
-            return functions.negate(value)
-        if type(value) is not bool:
-            raise Problem(NO_OVERLOAD)
-        return not value
-
-    return signed
-
-
-def _alternative(name: str, operand: Evaluate, other: Evaluate) -> Evaluate:
-    """`or` and `orValue` look at the other one only when they need it."""
-
-    def alternative(variables: Mapping[str, Any], budget: Budget) -> Any:
-        budget.spend(1)
-        value = operand(variables, budget)
-        if type(value) is not Optional:
-            return value
-        if value.present:
-            return value if name == "or" else value.value
-        return other(variables, budget)
-
-    return alternative
-
-
-def _called(name: str, arguments: list[Evaluate]) -> Evaluate:
-    def called(variables: Mapping[str, Any], budget: Budget) -> Any:
-        budget.spend(1)
-        values = [argument(variables, budget) for argument in arguments]
-        budget.foresee(name, values)
-        return functions.call(name, values)
-
-    return called
+            return closures.collection(source, variable, body, None)
+        return closures.collection(source, variable, condition, body)
 
 
 def _fold(name: str, arguments: tuple[Node, ...]) -> None:
@@ -287,68 +192,6 @@ def _fold(name: str, arguments: tuple[Node, ...]) -> None:
             functions.pattern(last.value)
     except Problem as problem:
         raise CelSyntaxError(f"failed to create CEL program: {problem}") from None
-
-
-def _mapped_optional(source: Evaluate, variable: str, body: Evaluate, *, flat: bool) -> Evaluate:
-    def mapped(variables: Mapping[str, Any], budget: Budget) -> Any:
-        budget.spend(1)
-        value = source(variables, budget)
-        if type(value) is not Optional:
-            raise functions.no_overload("hasValue", [value])
-        if not value.present:
-            return NONE
-        made = body({**variables, variable: value.value}, budget)
-        return made if flat else Optional(made, present=True)
-
-    return mapped
-
-
-def _quantified(source: Evaluate, variable: str, body: Evaluate, *, ends: bool) -> Evaluate:
-    """`all` and `exists`: an element that fails is forgiven when another one decides."""
-
-    def quantified(variables: Mapping[str, Any], budget: Budget) -> bool:
-        inner = dict(variables)
-        problem: Problem | None = None
-        for item in iterated(source(variables, budget)):
-            budget.spend(2)
-            inner[variable] = item
-            try:
-                value = body(inner, budget)
-            except CostExceeded:
-                raise
-            except Problem as error:
-                problem = problem or error
-                continue
-            if value is ends:
-                return bool(ends)
-            if type(value) is not bool:
-                problem = problem or Problem(NO_OVERLOAD)
-        if problem is not None:
-            raise problem
-        return not ends
-
-    return quantified
-
-
-def _collected(source: Evaluate, variable: str, condition: Evaluate | None, body: Evaluate | None) -> Evaluate:
-    """`filter` and `map`: the elements that a condition chooses, as they are or as what a body makes of them."""
-
-    def collected(variables: Mapping[str, Any], budget: Budget) -> list[Any]:
-        inner = dict(variables)
-        made: list[Any] = []
-        for item in iterated(source(variables, budget)):
-            budget.spend(2)
-            inner[variable] = item
-            if condition is not None:
-                chosen = condition(inner, budget)
-                if type(chosen) is not bool:
-                    raise Problem(NO_OVERLOAD)
-                if not chosen:
-                    continue
-            made.append(item if body is None else body(inner, budget))
-        return made
-
-    return collected
 
 
 def _plain(value: Any) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.cel import lexer
+from penstock.cel import lexer, macros
 from penstock.cel.errors import CelSyntaxError, Issue, refused
-from penstock.cel.syntax import Call, Ident, ListOf, Literal, Macro, MapOf, Message, Node, Select, qualified
+from penstock.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Message, Node, Select
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,6 @@ _RESERVED = frozenset(
 _STARTS = ("[", "{", "(", ".", "-", "!", "true", "false", "null")
 _KINDS = {"float": "NUM_FLOAT", "int": "NUM_INT", "uint": "NUM_UINT", "string": "STRING", "bytes": "BYTES"}
 _BEGINS = frozenset({*_STARTS, *_KINDS, "name"})
-_FOLDS = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})
 _ORDER = ("[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", "true", "false", "null")
 _TAIL = "NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER"
 
@@ -173,7 +172,7 @@ class _Parser:
         self._at += 1
         if self._kind == "(" and not optional:
             opened = self._next()
-            return self._called(opened.offset, name.text, self._arguments(), node)
+            return self._called(opened.offset, name.text, node)
         return Select(dot.offset, node, name.text, optional=optional)
 
     def _index(self, node: Node) -> Node:
@@ -234,7 +233,7 @@ class _Parser:
         name = f".{token.text}" if dot else token.text
         if self._kind == "(":
             opened = self._next()
-            return self._called(opened.offset, name, self._arguments(), None)
+            return self._called(opened.offset, name, None)
         message = self._message(offset, token.text)
         return message or Ident(offset, name)
 
@@ -258,6 +257,13 @@ class _Parser:
             self._at += 1
         self._expect("}")
         return Message(offset, name)
+
+    def _called(self, offset: int, name: str, target: Node | None) -> Node:
+        arguments = self._arguments()
+        try:
+            return macros.expanded(Call(offset, name, arguments, target))
+        except macros.Misused as error:
+            raise self._refused(error.offset, str(error)) from None
 
     def _arguments(self) -> tuple[Node, ...]:
         if self._kind == ")":
@@ -310,33 +316,6 @@ class _Parser:
             self._at += 1
         self._expect("}", also=",")
         return MapOf(opened.offset, tuple(found))
-
-    # --- macros ---
-
-    def _called(self, offset: int, name: str, arguments: tuple[Node, ...], target: Node | None) -> Node:
-        if target is None:
-            return self._has(arguments[0]) if name == "has" and len(arguments) == 1 else Call(offset, name, arguments)
-        count = len(arguments)
-        if (name in _FOLDS and count == 2) or (name == "map" and count in (2, 3)):
-            condition = arguments[1] if count == 3 else None
-            return self._fold(offset, "exists_one" if name == "existsOne" else name, arguments, target, condition)
-        if name in ("optMap", "optFlatMap") and count == 2:
-            return self._fold(offset, name, arguments, target, None)
-        return Call(offset, name, arguments, target)
-
-    def _has(self, argument: Node) -> Node:
-        if isinstance(argument, Select) and not argument.test and not argument.optional:
-            return Select(argument.offset, argument.operand, argument.field, test=True)
-        raise self._refused(argument.offset, "invalid argument to has() macro")
-
-    def _fold(self, offset: int, name: str, arguments: tuple[Node, ...], target: Node, condition: Node | None) -> Node:
-        variable = arguments[0]
-        if not isinstance(variable, Ident) or qualified(variable) is None:
-            words = "argument must be a simple name" if name in _FOLDS else "argument is not an identifier"
-            if name.startswith("opt"):
-                words = f"{name}() variable name must be a simple identifier"
-            raise self._refused(variable.offset, words)
-        return Macro(offset, name, target, variable.name, arguments[-1], condition)
 
     # --- tokens ---
 

@@ -8,12 +8,13 @@ from penstock.cel import types
 from penstock.cel.budget import LIMIT, Budget
 from penstock.cel.checker import check
 from penstock.cel.errors import CelRuntimeError, CelSyntaxError, Problem
-from penstock.cel.interpreter import Evaluate, Planner
+from penstock.cel.interpreter import Planner
 from penstock.cel.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from penstock.cel.closures import Evaluate
     from penstock.cel.types import Type
 
 _TYPES: dict[type, Type] = {bool: types.BOOL, str: types.STRING, int: types.INT}
