@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from penstock import sops
 from penstock.kube.errors import NotFound, Status
-from penstock.render import Decryption, DecryptionSettings, open_keyring
-from penstock.render.keys import identities
+from penstock.render import Decryption, DecryptionSettings, KeyMaterial, open_keyring, read_keys
+from penstock.render.keys import identities, keyring_of
 from penstock.sops.age import AgeService
 from penstock.sops.aws import AwsCredentials, AwsOwnIdentity, AwsService, AwsServiceAccount
 from penstock.sops.azure import AzureService
@@ -241,3 +242,34 @@ async def test_vault_logins_are_for_service_accounts() -> None:
     service = (await ring_of(Decryption("sops"), own_account=own, vault_logins=logins)).services["hc_vault"]
     assert isinstance(service, VaultService)
     assert isinstance(service.token, VaultLogin)
+
+
+async def material(decryption: Decryption | None, **settings: Any) -> KeyMaterial | None:
+    return await read_keys(decryption, "apps", read, DecryptionSettings(**settings))
+
+
+@pytest.mark.parametrize(
+    ("secret", "settings", "expected"),
+    [
+        pytest.param("keys", {}, OWN, id="own keys"),
+        pytest.param("", {"age_secret": ("flux-system", "sops-age")}, GLOBAL, id="the operator's age keys"),
+        pytest.param("keys", {"age_secret": ("flux-system", "sops-age")}, OWN, id="own keys win entirely"),
+    ],
+)
+async def test_key_material_becomes_the_same_ring_elsewhere(secret: str, settings: Any, expected: Any) -> None:
+    keys = await material(Decryption("sops", secret), **settings)
+    assert keys is not None
+    assert keys.travels
+    assert recipients(keyring_of(pickle.loads(pickle.dumps(keys)))) == [expected.recipient]
+    assert "AGE-SECRET" not in repr(keys)
+
+
+async def test_no_key_material_without_decryption() -> None:
+    assert await material(None) is None
+    assert await material(Decryption("other", "keys")) is None
+
+
+async def test_keys_that_need_the_cluster_do_not_travel() -> None:
+    keys = await material(Decryption("sops", "", "reader"), service_accounts=Accounts())
+    assert keys is not None
+    assert not keys.travels

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +20,7 @@ from penstock.yaml import config, dump_all
 from tests.sops.rings import new_ring
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 Object = dict[str, Any]
@@ -386,3 +388,60 @@ async def test_a_worker_process_renders(tmp_path: Path) -> None:
         with pytest.raises(BuildFailed, match="not found") as caught:
             await pool.run(render, tmp_path, Recipe(path="x"), None)
     assert caught.value.reason == "ArtifactFailed"
+
+
+class _OneFile(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(manifest("remote").encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing."""
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _OneFile) as listening:
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}/a.yaml"
+        listening.shutdown()
+        thread.join()
+
+
+def test_what_comes_from_elsewhere_is_not_kept(tmp_path: Path, address: str) -> None:
+    tree(tmp_path, {"kustomization.yaml": f"resources: ['{address}']"})
+    rendered = render(tmp_path, Recipe())
+    assert [obj["metadata"]["name"] for obj in rendered.objects] == ["remote"]
+    assert not rendered.cacheable
+    with pytest.raises(BuildFailed, match="remote files are not allowed"):
+        render(tmp_path, Recipe(remote_bases=False))
+
+
+def test_a_link_out_of_the_tree_is_refused_without_its_place(tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text("resources: []")
+    root = tree(tmp_path / "root", {"a.txt": ""})
+    (root / "kustomization.yaml").symlink_to(tmp_path / "secret.yaml")
+    with pytest.raises(BuildFailed, match="fs-security-constraint") as caught:
+        render(root, Recipe())
+    assert str(root) not in str(caught.value)
+
+
+def test_types_of_the_user_add_to_the_built_in_ones(tmp_path: Path) -> None:
+    """In Flux the built-in types stay known; in the command `kustomize` they do not."""
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d"},
+        "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]}}},
+    }
+    patch = deployment | {"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "z"}]}}}}
+    files = {
+        "kustomization.yaml": "resources: [d.yaml]\nopenapi: {path: s.json}\npatches: [{path: p.yaml}]",
+        "s.json": '{"definitions": {}}',
+        "d.yaml": dump_all([deployment]),
+        "p.yaml": dump_all([patch]),
+    }
+    containers = built(tmp_path, files)["d"]["spec"]["template"]["spec"]["containers"]
+    assert [(one["name"], one["image"]) for one in containers] == [("a", "z"), ("b", "y")]

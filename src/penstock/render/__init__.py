@@ -16,7 +16,7 @@ from penstock.render.encrypted_sources import DecryptedSources, decrypt_sources,
 from penstock.render.envsubst import substitute
 from penstock.render.errors import BuildFailed, PreparationFailed, SubstitutionFailed
 from penstock.render.expressions import ExpressionError
-from penstock.render.keys import Decryption, DecryptionSettings, open_keyring
+from penstock.render.keys import Decryption, DecryptionSettings, open_keyring, read_keys
 from penstock.render.overlay import Overlay
 from penstock.render.pipeline import Rendered, render
 from penstock.render.prepare import prepare
@@ -44,6 +44,7 @@ __all__ = [
     "merge_variables",
     "open_keyring",
     "prepare",
+    "read_keys",
     "render",
     "require_decrypted",
     "substitute",

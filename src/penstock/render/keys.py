@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.render.decryption import PROVIDER
+from penstock.render.recipe import KeyMaterial
 from penstock.sops import KeyFileError, Keyring, KeyService
 from penstock.sops.aws import AwsOwnIdentity, AwsService, AwsServiceAccount
 from penstock.sops.azure import AzureOwnIdentity, AzureService, AzureServiceAccount
@@ -19,7 +20,6 @@ from penstock.sops.vault_login import VaultLogin
 
 if TYPE_CHECKING:
     from penstock.render.decryption import Object
-    from penstock.render.recipe import KeyMaterial
 
 ReadSecretData = Callable[[str, str], Awaitable[Mapping[str, bytes]]]
 """Reads the decoded data of a Secret by namespace and name; raises when it is not there."""
@@ -74,6 +74,30 @@ async def open_keyring(
     return Keyring(identities(account) | _vault(account, settings) | credentials.services())
 
 
+async def read_keys(
+    decryption: Decryption | None,
+    namespace: str,
+    read: ReadSecretData,
+    settings: DecryptionSettings,
+    *,
+    verify: bool = False,
+) -> KeyMaterial | None:
+    """What opens a Kustomization's encrypted files, as plain data for a recipe; None when it asks for no decryption."""
+    if decryption is None or decryption.provider != PROVIDER:
+        return None
+    place = _place(decryption, namespace, settings)
+    account = decryption.service_account or settings.default_service_account
+    return KeyMaterial(
+        provider=decryption.provider,
+        secret="/".join(place) if place else "",
+        data=dict(await read(*place)) if place else {},
+        only_age=not decryption.secret_name,
+        verify=verify,
+        account=account or ("vault" if settings.vault_logins is not None else ""),
+        environment={name: value for name, value in settings.environment.items() if name.startswith("VAULT_")},
+    )
+
+
 def keyring_of(keys: KeyMaterial) -> Keyring:
     """All key services that key material opens, with the controller's own identity for clouds and Vaults."""
     if keys.provider != PROVIDER:
@@ -86,15 +110,17 @@ def keyring_of(keys: KeyMaterial) -> Keyring:
 async def _imported(
     decryption: Decryption, namespace: str, read: ReadSecretData, settings: DecryptionSettings
 ) -> Credentials:
-    if decryption.secret_name:
-        place = (namespace, decryption.secret_name)
-    elif settings.age_secret:
-        place = settings.age_secret
-    else:
+    place = _place(decryption, namespace, settings)
+    if place is None:
         return Credentials()
     data = await read(*place)
     # In a thread: the libraries for PGP and SSH keys are loaded by the first such key.
     return await asyncio.to_thread(import_keys, data, secret="/".join(place), only_age=not decryption.secret_name)
+
+
+def _place(decryption: Decryption, namespace: str, settings: DecryptionSettings) -> tuple[str, str] | None:
+    """Namespace and name of the Secret with the keys: the own one, else the operator's."""
+    return (namespace, decryption.secret_name) if decryption.secret_name else settings.age_secret
 
 
 def _account(decryption: Decryption, namespace: str, settings: DecryptionSettings) -> ServiceAccount | None:

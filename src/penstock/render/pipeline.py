@@ -72,7 +72,10 @@ def _generated(root: Path, recipe: Recipe) -> tuple[str, dict[str, bytes]]:
         raise BuildFailed(
             f"kustomization path not found: stat {recipe.path}: no such file or directory", reason="ArtifactFailed"
         ) from None
-    file, content = generate(tree, folder, recipe.overlay)
+    try:
+        file, content = generate(tree, folder, recipe.overlay)
+    except BuildFailed as error:
+        raise BuildFailed(_relative(str(error), root)) from error
     return folder, {file: content}
 
 

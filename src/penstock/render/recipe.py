@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class KeyMaterial:
     """What opens encrypted files, as plain data: it travels to a worker process and becomes a key ring there.
 
-    Clouds and Vaults that are asked as a service account need the cluster, and do not travel: give `render` an open
-    key ring instead, in this process, and put the name of the account here.
+    Clouds and Vaults that are asked as a service account need the cluster. Such keys do not travel: `render` then has
+    to be called in this process, in a thread, with an open key ring.
     """
 
     provider: str
@@ -34,8 +34,14 @@ class KeyMaterial:
     verify: bool = False
     """Whether MACs are looked at."""
     account: str = ""
+    """The service account as which clouds are asked; empty: as the controller itself."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """`VAULT_*` of the controller, for those who bring no token."""
+
+    @property
+    def travels(self) -> bool:
+        """Whether the key ring can be opened in another process."""
+        return not self.account
 
 
 @dataclass(frozen=True, slots=True)
