@@ -1,0 +1,245 @@
+"""Brings a set of objects into a cluster: the whole set is validated first, then it is written stage by stage."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from penstock.apply.changes import ApplyFailed, Change, ChangeSet
+from penstock.apply.ignore import IgnoreRules
+from penstock.apply.managers import Rival, migration, rivals
+from penstock.apply.order import Stage, rank
+from penstock.apply.plan import Ledger, Refused, Settled, Step, Write, steps
+from penstock.apply.providers import Providers, cluster_scoped, defined
+from penstock.apply.prune import prune
+from penstock.apply.validate import Terms, Validator
+from penstock.apply.write import WriteFailed, Writer
+from penstock.health import HealthCheckFailed, HealthStatus, wait
+from penstock.kube.errors import DiscoveryUnknown, KubeError, NotServed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+
+    from penstock.api.inventory import InventoryEntry
+    from penstock.api.references import IgnoreRule
+    from penstock.apply.policy import Owner
+    from penstock.health import Expressions
+    from penstock.kube import Client, GroupKind, Object, ObjectRef
+
+T = TypeVar("T")
+
+STAGE_TIMEOUT = 60.0
+"""Seconds for definitions and classes to become ready before the next stage."""
+
+PATIENCE = 300.0
+"""Seconds for an object with finalizers to go, before the one that replaces it is made."""
+
+SERVED_TIMEOUT, FIRST_PAUSE, LONGEST_PAUSE = 30.0, 0.05, 1.0
+"""Seconds for the server to take requests for a kind that discovery has already; pauses between two tries."""
+
+
+class Applier:
+    """One target cluster, seen with one identity."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        manager: str = "kustomize-controller",
+        override_managers: Iterable[str | Rival] = (),
+        stage_kinds: Collection[GroupKind] = (),
+        concurrency: int = 16,
+        migrate_api_version: bool = False,
+        patience: float = PATIENCE,
+    ) -> None:
+        """`concurrency` objects are worked on at a time; the client's limiter may allow fewer requests."""
+        self._client = client
+        self._manager = manager
+        self._rivals = rivals(manager, override_managers)
+        self._stage_kinds = stage_kinds
+        self._concurrency = concurrency
+        self._migrate = migrate_api_version
+        self._patience = patience
+
+    async def apply(
+        self,
+        objects: Iterable[Object],
+        *,
+        owner: Owner,
+        force: bool = False,
+        ignore: Iterable[IgnoreRule] = (),
+        expressions: Expressions | None = None,
+        expected: Collection[ObjectRef] = (),
+        ledger: Ledger | None = None,
+        write_ahead: Callable[[Sequence[InventoryEntry]], Awaitable[None]] | None = None,
+    ) -> ChangeSet:
+        """Apply the set; ApplyFailed tells every problem of a stage, and what was done before it.
+
+        `expected` are objects that are probably there, as the last inventory has them: it only saves time. `ledger` may
+        spare objects all requests. `write_ahead` is awaited with everything that is going to be written, before the
+        first write; what it raises ends the run.
+        """
+        terms = Terms(
+            owner,
+            self._manager,
+            self._rivals,
+            IgnoreRules(ignore),
+            force=force,
+            migrate=self._migrate,
+            expressions=expressions,
+            expected=expected,
+            ledger=ledger,
+        )
+        return await _Run(self._client, terms, self._concurrency, self._patience).run(
+            steps(objects, self._stage_kinds), write_ahead
+        )
+
+    async def prune(self, entries: Iterable[InventoryEntry], *, owner: Owner) -> ChangeSet:
+        """Delete what an inventory has and nobody wants any more; PruneFailed when some of it may still be there."""
+        return await prune(self._client, entries, owner=owner, concurrency=self._concurrency)
+
+
+class _Run:
+    """One set on its way."""
+
+    def __init__(self, client: Client, terms: Terms, concurrency: int, patience: float) -> None:
+        self._client = client
+        self._terms = terms
+        self._validator = Validator(client, terms)
+        self._writer = Writer(client, terms, patience=patience)
+        self._gate = asyncio.Semaphore(concurrency)
+        self._done: list[Change] = []
+
+    async def run(
+        self, plan: list[Step], write_ahead: Callable[[Sequence[InventoryEntry]], Awaitable[None]] | None
+    ) -> ChangeSet:
+        await self._each(plan, self._validator.examine)
+        self._stop_if_refused(plan, Stage.DEFINITIONS)
+        if write_ahead is not None and (coming := _coming(plan)):
+            await write_ahead(coming)
+        for stage in Stage:
+            if members := [step for step in plan if step.stage is stage]:
+                await self._validate_again([step for step in plan if step.stage >= stage], stage)
+                await self._write(members)
+                await self._settle(members, stage, plan)
+        return self._changes()
+
+    async def _validate_again(self, remaining: list[Step], stage: Stage) -> None:
+        """What could not be validated before the last stage was there; nothing of this stage is written if it fails."""
+        deferred = [step for step in remaining if isinstance(step.outcome, Refused)]
+        await self._each(deferred, self._mend)
+        self._stop_if_refused(remaining, stage)
+
+    async def _mend(self, step: Step) -> None:
+        refused = step.outcome
+        if isinstance(refused, Refused) and refused.live is not None and self._is_outdated(step, refused):
+            try:
+                await self._writer.migrate(step, refused.live)
+            except WriteFailed as error:
+                step.outcome = Refused(refused.error, str(error))
+                return
+        pause = FIRST_PAUSE
+        try:
+            async with asyncio.timeout(SERVED_TIMEOUT):
+                await self._validator.examine(step)
+                # A kind is in discovery some moments before every server takes requests for it.
+                while isinstance(step.outcome, Refused) and isinstance(
+                    step.outcome.error, NotServed | DiscoveryUnknown
+                ):
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, LONGEST_PAUSE)
+                    await self._validator.examine(step)
+        except TimeoutError:
+            return
+
+    def _is_outdated(self, step: Step, refused: Refused) -> bool:
+        """Whether field managers of an older API version may be why the object was refused."""
+        live = refused.live
+        return self._terms.migrate and live is not None and bool(migration(live, str(step.desired.get("apiVersion"))))
+
+    def _stop_if_refused(self, plan: list[Step], stage: Stage) -> None:
+        """ApplyFailed with everything that is refused and that no stage from this one on can explain."""
+        providers = Providers([step for step in plan if step.stage >= stage])
+        first = stage is Stage.DEFINITIONS
+        problems = [
+            step.outcome.problem
+            for step in plan
+            if isinstance(step.outcome, Refused)
+            and not (providers.explain(step, step.outcome.error) or (first and self._is_outdated(step, step.outcome)))
+        ]
+        if problems:
+            raise ApplyFailed(problems, self._changes())
+
+    async def _write(self, members: list[Step]) -> None:
+        """Apply what has to be, kinds in their order, and all of a kind at once. A rank ends before the run does."""
+        for _, ranked in groupby(members, key=lambda step: rank(step.ref.kind)):
+            written = await self._each(list(ranked), self._write_one)
+            self._done += [one for one in written if isinstance(one, Change)]
+            if problems := [str(one) for one in written if isinstance(one, WriteFailed)]:
+                raise ApplyFailed(problems, self._changes())
+
+    async def _write_one(self, step: Step) -> Change | WriteFailed:
+        match step.outcome:
+            case Settled(change):
+                return change
+            case Write() as write:
+                try:
+                    change = await self._writer.write(step, write)
+                except WriteFailed as error:
+                    return error
+                step.outcome = Settled(change)  # lets go of what was only needed for writing
+                return change
+            case _:
+                raise AssertionError(f"{step.ref} reached the write without being validated")
+
+    async def _settle(self, members: list[Step], stage: Stage, plan: list[Step]) -> None:
+        """Let definitions and classes become ready before the next stage counts on them."""
+        if not stage.waits:
+            return
+        changes = [step.outcome.change for step in members if isinstance(step.outcome, Settled)]
+        waiting = [one.ref for one in changes if one.action != "skipped" and one.health is not HealthStatus.CURRENT]
+        try:
+            await wait(
+                self._client,
+                waiting,
+                timeout=STAGE_TIMEOUT,
+                fail_fast=False,
+                expressions=self._terms.expressions,
+            )
+            await self._until_served(members, plan)
+        except (HealthCheckFailed, KubeError) as error:
+            raise ApplyFailed([str(error)], self._changes()) from error
+
+    async def _until_served(self, members: list[Step], plan: list[Step]) -> None:
+        """An established CRD is in discovery some moments later."""
+        deferred = {
+            (str(step.desired.get("apiVersion")), step.ref.kind) for step in plan if isinstance(step.outcome, Refused)
+        }
+        new = deferred.intersection(kind for step in members for kind in defined(step))
+        if new:
+            await self._client.discovery.until_served(new, within=STAGE_TIMEOUT)
+
+    async def _each(self, items: list[Step], work: Callable[[Step], Awaitable[T]]) -> list[T]:
+        async def bounded(step: Step) -> T:
+            async with self._gate:
+                return await work(step)
+
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(bounded(step)) for step in items]
+        return [task.result() for task in running]
+
+    def _changes(self) -> ChangeSet:
+        return ChangeSet(tuple(self._done))
+
+
+def _coming(plan: list[Step]) -> list[InventoryEntry]:
+    """Everything that the run is going to write, or may be going to write once it can be validated."""
+    outside = cluster_scoped(plan)
+    coming: list[InventoryEntry] = []
+    for step in plan:
+        if isinstance(step.outcome, Settled):
+            continue
+        ref = step.ref._replace(namespace="") if step.ref.group_kind in outside else step.ref
+        coming.append(Change(ref, "unknown", step.version).entry)
+    return coming
