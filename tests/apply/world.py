@@ -54,7 +54,7 @@ def deployment(cluster: Cluster, name: str = "web", replicas: int = 0, **spec: A
     labels = {"app": name}
     template = {
         "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "app", "image": "example.com/app:1"}]},
+        "spec": {"containers": [{"name": "app", "image": "example.com/app:1", "ports": [{"containerPort": 8080}]}]},
     }
     content = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template, **spec}
     return obj(DEPLOYMENTS, name, cluster.namespace, spec=content)

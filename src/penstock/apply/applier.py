@@ -162,14 +162,15 @@ class _Run:
         """ApplyFailed with everything that is refused and that no stage from this one on can explain."""
         providers = Providers([step for step in plan if step.stage >= stage])
         first = stage is Stage.DEFINITIONS
-        problems = [
-            step.outcome.problem
+        refused = [
+            (step, step.outcome.problem)
             for step in plan
             if isinstance(step.outcome, Refused)
             and not (providers.explain(step, step.outcome.error) or (first and self._is_outdated(step, step.outcome)))
         ]
-        if problems:
-            raise ApplyFailed(problems, self._changes())
+        if refused:
+            known = _settled_before(plan, refused[0][0].stage) if first else self._changes()
+            raise ApplyFailed([problem for _, problem in refused], known)
 
     async def _write(self, members: list[Step]) -> None:
         """Apply what has to be, kinds in their order, and all of a kind at once. A rank ends before the run does."""
@@ -231,6 +232,12 @@ class _Run:
 
     def _changes(self) -> ChangeSet:
         return ChangeSet(tuple(self._done))
+
+
+def _settled_before(plan: list[Step], stage: Stage) -> ChangeSet:
+    """What is as it should be already, of the stages before this one."""
+    earlier = [step.outcome for step in plan if step.stage < stage]
+    return ChangeSet(tuple(outcome.change for outcome in earlier if isinstance(outcome, Settled)))
 
 
 def _coming(plan: list[Step]) -> list[InventoryEntry]:

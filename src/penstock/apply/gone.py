@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from penstock.health import Lookout, lookout
-from penstock.kube.errors import NoMatch
+from penstock.kube.errors import NoMatch, NotServed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +19,8 @@ TICK = 5.0
 async def until_gone(client: Client, wanted: Mapping[ObjectRef, str], *, timeout: float) -> list[ObjectRef]:
     """Wait until these objects, given with their uids, are gone; what is still there after `timeout` seconds.
 
-    A namesake with another uid is another object. A kind that is no longer served took its objects with it; one of
-    which discovery does not know did not.
+    A namesake with another uid is another object. A kind that the server says it does not serve took its objects with
+    it; one of which discovery knows nothing did not.
     """
     remaining = dict(wanted)
     try:
@@ -40,7 +40,7 @@ def _forget(view: Lookout, remaining: dict[ObjectRef, str]) -> bool:
     """Drop what is gone; whether anything is left."""
     for ref, uid in list(remaining.items()):
         sight = view.sight(ref)
-        if sight is None or (sight.error is not None and not isinstance(sight.error, NoMatch)):
+        if sight is None or (sight.error is not None and not isinstance(sight.error, NoMatch | NotServed)):
             continue
         found = (sight.obj.get("metadata") or {}).get("uid") if sight.obj is not None else None
         if found is None or (uid and found != uid):

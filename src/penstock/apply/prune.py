@@ -15,7 +15,8 @@ from penstock.api.inventory import InvalidInventoryId
 from penstock.apply.changes import Change, ChangeSet, PruneFailed, TerminationTimeout
 from penstock.apply.gone import until_gone
 from penstock.apply.order import apply_order, rank
-from penstock.kube.errors import Conflict, KubeError, NoMatch, NotFound, NotServed
+from penstock.apply.vanished import Kinds
+from penstock.kube.errors import Conflict, KubeError, NotFound, NotServed
 from penstock.kube.resources import GroupKind, ObjectRef
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ class _Pruner:
         self._owner = owner
         self._doomed = doomed
         self._gate = asyncio.Semaphore(concurrency)
-        self._reading = asyncio.Lock()
-        self._is_fresh = False
+        self._kinds = Kinds(client)
 
     async def prune(self, target: _Target) -> _Outcome:
         async with self._gate:
@@ -105,7 +105,7 @@ class _Pruner:
 
     async def _prune(self, target: _Target, *, again: bool = True) -> _Outcome:
         try:
-            resource = await self._resource(target)
+            resource = await self._kinds.find(target.ref.group_kind, target.api_version)
             if resource is None:
                 return self._outcome(target, deleted=True)
             live = await self._client.get(resource, target.ref.name, target.ref.namespace or None, metadata_only=True)
@@ -134,27 +134,6 @@ class _Pruner:
         except KubeError as error:
             return self._unknown(target, "delete", error)
         return self._outcome(target, deleted=True, uid=uid)
-
-    async def _resource(self, target: _Target) -> Resource | None:
-        """The resource in the version it was applied with, or in any; None when the kind is no longer served.
-
-        That is believed only after a reading of discovery that was begun for this very prune.
-        """
-        try:
-            return await self._client.discovery.resource(target.api_version, target.ref.kind)
-        except NoMatch:
-            await self._refreshed()
-        try:
-            return await self._client.discovery.find(target.ref.group, target.ref.kind)
-        except NoMatch:
-            return None
-
-    async def _refreshed(self) -> None:
-        """Read discovery once for all that need it."""
-        async with self._reading:
-            if not self._is_fresh:
-                await self._client.discovery.refresh()
-                self._is_fresh = True
 
     async def _guarded(self, target: _Target, live: Object) -> str:
         """Why a CRD has to stay: its deletion would take objects along that nobody asked to delete."""

@@ -31,14 +31,18 @@ _IMMUTABLE = re.compile(
 _IMMUTABLE_ANYWHERE = re.compile(r"is\s+immutable|immutable\s+field")
 
 
-def told(ref: ObjectRef, desired: Object, error: KubeError) -> str:
-    """One sentence about a dry-run that failed, in the words that users of Flux search for."""
+def told(ref: ObjectRef, desired: Object, error: KubeError, *, namespaced: bool = True) -> str:
+    """One sentence about a dry-run that failed, in the words that users of Flux search for.
+
+    A kind that lives outside of namespaces lacks none, whatever it did not find.
+    """
     message = public(str(error), desired)
     if isinstance(error, NoMatch):
         kind, version = desired.get("kind"), desired.get("apiVersion")
         return f'{ref} dry-run failed: no matches for kind "{kind}" in version "{version}": {message}'
     if isinstance(error, NotFound):
-        return f"{ref} not found: {message}" if ref.namespace else f"{ref} namespace not specified: {message}"
+        lacking = namespaced and not ref.namespace
+        return f"{ref} namespace not specified: {message}" if lacking else f"{ref} not found: {message}"
     reason = _reason(error)
     return f"{ref} dry-run failed{f' ({reason})' if reason else ''}: {message}"
 
@@ -83,10 +87,20 @@ def public(message: str, desired: Object) -> str:
 
 def _values(secret: Object) -> Iterator[str]:
     for place in ("data", "stringData"):
-        values: Any = secret.get(place)
-        for value in values.values() if isinstance(values, dict) else ():
-            text = value if isinstance(value, str) else str(value)
+        for text in _leaves(secret.get(place)):
             yield from _forms(text)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """Every value inside, also where the data have a shape that they must not have."""
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from _leaves(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _leaves(one)
+    elif value is not None:
+        yield value if isinstance(value, str) else str(value)
 
 
 def _forms(text: str) -> Iterator[str]:

@@ -98,7 +98,7 @@ class Validator:
         owner, desired = self._terms.owner, step.desired
         if isinstance(live, KubeError):
             if isinstance(planned, KubeError):
-                return Refused(planned, told(step.ref, desired, planned))
+                return Refused(planned, self._told(step, planned))
             return Refused(live, f"{step.ref} query failed: {public(str(live), desired)}")
         if owner.skips(desired, live):
             return self._settled(step, "skipped", live)
@@ -112,7 +112,11 @@ class Validator:
         forced = live is not None and (self._terms.force or self._terms.owner.recreates(step.desired, live))
         if live is not None and forced and is_immutable(error):
             return Write("created", step.desired, replaces=_uid(live), rival=self._terms.owner.rival(live))
-        return Refused(error, told(step.ref, step.desired, error), live)
+        return Refused(error, self._told(step, error), live)
+
+    def _told(self, step: Step, error: KubeError) -> str:
+        namespaced = step.resource is None or step.resource.namespaced
+        return told(step.ref, step.desired, error, namespaced=namespaced)
 
     def _difference(self, step: Step, live: Object, planned: Object) -> Settled | Write:
         terms = self._terms

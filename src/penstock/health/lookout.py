@@ -161,6 +161,9 @@ class Lookout:
                 if selection.labels:
                     self._doubt(selection, error)
                 await self._poll(selection)
+            except NotServed as error:
+                self._doubt(selection, error)
+                await self._rediscover()
             except KubeError as error:
                 self._doubt(selection, error)
             pause = FIRST_PAUSE if loop.time() - begun > LONGEST_PAUSE else min(2 * pause, LONGEST_PAUSE)
@@ -179,6 +182,11 @@ class Lookout:
 
     async def _resource(self, selection: Selection) -> Resource:
         return await self._client.discovery.find(*selection.kind)
+
+    async def _rediscover(self) -> None:
+        """The kind may have moved to another version."""
+        with suppress(KubeError):
+            await self._client.discovery.refresh()
 
     async def _read(self, resource: Resource, selection: Selection) -> str:
         listing = await self._client.list(
