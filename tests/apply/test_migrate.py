@@ -126,9 +126,9 @@ def entry(manager: str, operation: str, fields: Object | None = None, **more: An
     return {"manager": manager, "operation": operation, "fieldsV1": fields or {}, "apiVersion": "v1", **more}
 
 
-DATA_A = {"f:data": {"f:a": {}}}
-DATA_B = {"f:data": {"f:b": {}}}
-DATA_AB = {"f:data": {"f:a": {}, "f:b": {}}}
+DATA_A: Object = {"f:data": {"f:a": {}}}
+DATA_B: Object = {"f:data": {"f:b": {}}}
+DATA_AB: Object = {"f:data": {"f:a": {}, "f:b": {}}}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_union(one: Object | None, other: Object | None, expected: Object) -> No
 
 
 def test_patches_are_for_the_version_that_was_read() -> None:
-    metadata = {"resourceVersion": "7", "managedFields": [entry("kubectl", "Update", DATA_A)]}
+    metadata: Object = {"resourceVersion": "7", "managedFields": [entry("kubectl", "Update", DATA_A)]}
     metadata["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
     patch = cleanup({"metadata": metadata}, MANAGER, rivals(MANAGER))
     assert [(one["op"], one["path"]) for one in patch] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from penstock.health import Lookout, lookout
+from penstock.health import Lookout, open_lookout
 from penstock.kube.errors import NoMatch, NotServed
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ async def until_gone(client: Client, wanted: Mapping[ObjectRef, str], *, timeout
     """
     remaining = dict(wanted)
     try:
-        async with asyncio.timeout(timeout), lookout(client) as view:
+        async with asyncio.timeout(timeout), open_lookout(client) as view:
             seen = await view.look(remaining)
             if not _forget(view, remaining):
                 return []

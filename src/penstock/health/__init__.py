@@ -1,10 +1,10 @@
 """Is it rolled out? The rules for each kind, the user's own expressions, and the wait for both, by watch."""
 
 from penstock.health.expressions import Check, Expression, Expressions, InvalidHealthExpression, Program
-from penstock.health.lookout import Lookout, Sight, lookout
+from penstock.health.lookout import Lookout, Sight, open_lookout
 from penstock.health.rules import status_of
 from penstock.health.status import Health, HealthStatus
-from penstock.health.wait import HealthCheckFailed, wait
+from penstock.health.waiting import HealthCheckFailed, wait
 
 __all__ = [
     "Check",
@@ -17,7 +17,7 @@ __all__ = [
     "Lookout",
     "Program",
     "Sight",
-    "lookout",
+    "open_lookout",
     "status_of",
     "wait",
 ]

@@ -75,7 +75,7 @@ def selections(refs: Iterable[ObjectRef]) -> list[Selection]:
 
 
 @asynccontextmanager
-async def lookout(client: Client) -> AsyncGenerator[Lookout]:
+async def open_lookout(client: Client) -> AsyncGenerator[Lookout]:
     """A lookout whose watches end with the block. Nothing is raised inside of it but cancellation."""
     async with asyncio.TaskGroup() as group:
         one = Lookout(client, group)

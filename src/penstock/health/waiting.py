@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from penstock.errors import StageError
-from penstock.health.lookout import Lookout, lookout
+from penstock.health.lookout import Lookout, open_lookout
 from penstock.health.rules import status_of, unschedulable
 from penstock.health.status import Health, HealthStatus, part
 from penstock.kube.errors import KubeError
@@ -50,7 +50,7 @@ async def wait(
     try:
         async with asyncio.timeout(timeout):
             await _check_scopes(client, progress.targets)
-            async with lookout(client) as view:
+            async with open_lookout(client) as view:
                 await progress.settle(view)
     except TimeoutError:
         raise HealthCheckFailed(progress.account("timeout waiting for", everything=True)) from None
