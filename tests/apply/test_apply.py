@@ -199,8 +199,9 @@ async def test_objects_of_a_namespace_that_the_set_brings(cluster: Cluster) -> N
         await cluster.client.delete(NAMESPACES, extra["metadata"]["name"])
 
 
-def widgets(group: str) -> Object:
-    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+def widgets(group: str, *fields: str) -> Object:
+    properties = {name: {"type": "integer"} for name in ("size", *fields)}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
     spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
@@ -229,6 +230,26 @@ async def test_a_kind_and_its_objects_in_one_set(cluster: Cluster) -> None:
         wrong = {**widget, "spec": {"size": "large"}}
         with pytest.raises(ApplyFailed, match=r"^Widget/.*/one dry-run failed"):
             await apply(cluster, [wrong, widgets(group)])
+    finally:
+        await cluster.client.delete(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}")
+
+
+async def test_a_field_that_a_new_version_of_the_kind_brings(cluster: Cluster) -> None:
+    group = f"{cluster.namespace}.example.com"
+    widget = {
+        "apiVersion": f"{group}/v1",
+        "kind": "Widget",
+        "metadata": {"name": "one", "namespace": cluster.namespace, "labels": OWNER.labels()},
+        "spec": {"size": 1},
+    }
+    try:
+        await apply(cluster, [widget, widgets(group)])
+        tiered = {**widget, "spec": {"size": 1, "tier": 2}}
+        with pytest.raises(ApplyFailed, match="field not declared in schema"):
+            await apply(cluster, [tiered, widgets(group)])
+        changes = await apply(cluster, [tiered, widgets(group, "tier")])
+        assert set(actions(changes).values()) == {"configured"}
+        assert (await live(cluster, tiered))["spec"] == {"size": 1, "tier": 2}
     finally:
         await cluster.client.delete(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}")
 

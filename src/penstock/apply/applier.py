@@ -10,13 +10,15 @@ from penstock.apply.changes import ApplyFailed, Change, ChangeSet
 from penstock.apply.ignore import IgnoreRules
 from penstock.apply.managers import Rival, migration, rivals
 from penstock.apply.order import Stage, rank
+from penstock.apply.parallel import each
 from penstock.apply.plan import Ledger, Refused, Settled, Step, Write, steps
 from penstock.apply.providers import Providers, cluster_scoped, defined
 from penstock.apply.prune import prune
 from penstock.apply.validate import Terms, Validator
 from penstock.apply.write import WriteFailed, Writer
 from penstock.health import HealthCheckFailed, HealthStatus, wait
-from penstock.kube.errors import DiscoveryUnknown, KubeError, NotServed
+from penstock.kube.errors import DiscoveryUnknown, Invalid, KubeError, NotServed
+from penstock.kube.resources import GroupKind, group_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from penstock.api.references import IgnoreRule
     from penstock.apply.policy import Owner
     from penstock.health import Expressions
-    from penstock.kube import Client, GroupKind, Object, ObjectRef
+    from penstock.kube import Client, Object, ObjectRef
 
 T = TypeVar("T")
 
@@ -35,8 +37,11 @@ STAGE_TIMEOUT = 60.0
 PATIENCE = 300.0
 """Seconds for an object with finalizers to go, before the one that replaces it is made."""
 
-SERVED_TIMEOUT, FIRST_PAUSE, LONGEST_PAUSE = 30.0, 0.05, 1.0
-"""Seconds for the server to take requests for a kind that discovery has already; pauses between two tries."""
+SERVED_TIMEOUT, SCHEMA_TIMEOUT = 30.0, 2.0
+"""Seconds for a server to take requests for a kind that discovery has already, and to go by a changed schema."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two tries: doubled from the first to the longest."""
 
 
 class Applier:
@@ -88,7 +93,7 @@ class Applier:
             force=force,
             migrate=self._migrate,
             expressions=expressions,
-            expected=expected,
+            expected=frozenset(expected),
             ledger=ledger,
         )
         return await _Run(self._client, terms, self._concurrency, self._patience).run(
@@ -108,14 +113,18 @@ class _Run:
         self._terms = terms
         self._validator = Validator(client, terms)
         self._writer = Writer(client, terms, patience=patience)
-        self._gate = asyncio.Semaphore(concurrency)
+        self._concurrency = concurrency
+        self._has_news = False
+        """Whether something was written since the last validation."""
+        self._redefined: set[GroupKind] = set()
+        """Kinds whose schema this run has changed."""
         self._done: list[Change] = []
 
     async def run(
         self, plan: list[Step], write_ahead: Callable[[Sequence[InventoryEntry]], Awaitable[None]] | None
     ) -> ChangeSet:
         await self._each(plan, self._validator.examine)
-        self._stop_if_refused(plan, Stage.DEFINITIONS)
+        self._stop_if_refused(plan)
         if write_ahead is not None and (coming := _coming(plan)):
             await write_ahead(coming)
         for stage in Stage:
@@ -127,49 +136,60 @@ class _Run:
 
     async def _validate_again(self, remaining: list[Step], stage: Stage) -> None:
         """What could not be validated before the last stage was there; nothing of this stage is written if it fails."""
-        deferred = [step for step in remaining if isinstance(step.outcome, Refused)]
-        await self._each(deferred, self._mend)
+        refused = [step for step in remaining if isinstance(step.outcome, Refused)]
+        promising = [
+            step for step in refused if step.stage is stage or (self._has_news and not self._is_outdated(step))
+        ]
+        await self._each(promising, self._mend)
+        self._has_news = False
         self._stop_if_refused(remaining, stage)
 
     async def _mend(self, step: Step) -> None:
         refused = step.outcome
-        if isinstance(refused, Refused) and refused.live is not None and self._is_outdated(step, refused):
+        if isinstance(refused, Refused) and refused.live is not None and self._is_outdated(step):
             try:
                 await self._writer.migrate(step, refused.live)
             except WriteFailed as error:
                 step.outcome = Refused(refused.error, str(error))
                 return
-        pause = FIRST_PAUSE
-        try:
-            async with asyncio.timeout(SERVED_TIMEOUT):
-                await self._validator.examine(step)
-                # A kind is in discovery some moments before every server takes requests for it.
-                while isinstance(step.outcome, Refused) and isinstance(
-                    step.outcome.error, NotServed | DiscoveryUnknown
-                ):
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, LONGEST_PAUSE)
-                    await self._validator.examine(step)
-        except TimeoutError:
-            return
+        # A kind is in discovery, and its new schema stored, some moments before every server goes by it.
+        begun, pause = asyncio.get_running_loop().time(), FIRST_PAUSE
+        await self._validator.examine(step)
+        while self._lags(step, asyncio.get_running_loop().time() - begun):
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+            await self._validator.examine(step)
 
-    def _is_outdated(self, step: Step, refused: Refused) -> bool:
+    def _lags(self, step: Step, seconds: float) -> bool:
+        """Whether a refusal may be due to a server that is behind, after so many seconds."""
+        if not isinstance(step.outcome, Refused):
+            return False
+        match step.outcome.error:
+            case NotServed() | DiscoveryUnknown():
+                return seconds < SERVED_TIMEOUT
+            case Invalid():
+                return seconds < SCHEMA_TIMEOUT and step.ref.group_kind in self._redefined
+            case _:
+                return False
+
+    def _is_outdated(self, step: Step) -> bool:
         """Whether field managers of an older API version may be why the object was refused."""
-        live = refused.live
-        return self._terms.migrate and live is not None and bool(migration(live, str(step.desired.get("apiVersion"))))
+        if not self._terms.migrate or not isinstance(step.outcome, Refused) or step.outcome.live is None:
+            return False
+        return bool(migration(step.outcome.live, str(step.desired.get("apiVersion"))))
 
-    def _stop_if_refused(self, plan: list[Step], stage: Stage) -> None:
-        """ApplyFailed with everything that is refused and that no stage from this one on can explain."""
-        providers = Providers([step for step in plan if step.stage >= stage])
-        first = stage is Stage.DEFINITIONS
+    def _stop_if_refused(self, plan: list[Step], stage: Stage | None = None) -> None:
+        """ApplyFailed with everything that is refused, and that neither this stage nor a later one may cure."""
+        providers = Providers(plan)
         refused = [
             (step, step.outcome.problem)
             for step in plan
             if isinstance(step.outcome, Refused)
-            and not (providers.explain(step, step.outcome.error) or (first and self._is_outdated(step, step.outcome)))
+            and not providers.explain(step, step.outcome.error)
+            and not (self._is_outdated(step) and (stage is None or step.stage > stage))
         ]
         if refused:
-            known = _settled_before(plan, refused[0][0].stage) if first else self._changes()
+            known = _settled_before(plan, refused[0][0].stage) if stage is None else self._changes()
             raise ApplyFailed([problem for _, problem in refused], known)
 
     async def _write(self, members: list[Step]) -> None:
@@ -189,9 +209,14 @@ class _Run:
                     change = await self._writer.write(step, write)
                 except WriteFailed as error:
                     return error
+                self._has_news = True
+                if change.action == "configured":
+                    self._redefined.update(GroupKind(group_of(version), kind) for version, kind in defined(step))
                 step.outcome = Settled(change)  # lets go of what was only needed for writing
                 return change
-            case _:
+            case Refused(problem=problem):
+                return WriteFailed(problem)
+            case None:
                 raise AssertionError(f"{step.ref} reached the write without being validated")
 
     async def _settle(self, members: list[Step], stage: Stage, plan: list[Step]) -> None:
@@ -222,13 +247,7 @@ class _Run:
             await self._client.discovery.until_served(new, within=STAGE_TIMEOUT)
 
     async def _each(self, items: list[Step], work: Callable[[Step], Awaitable[T]]) -> list[T]:
-        async def bounded(step: Step) -> T:
-            async with self._gate:
-                return await work(step)
-
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(bounded(step)) for step in items]
-        return [task.result() for task in running]
+        return await each(items, work, at_once=self._concurrency)
 
     def _changes(self) -> ChangeSet:
         return ChangeSet(tuple(self._done))

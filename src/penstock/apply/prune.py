@@ -6,7 +6,6 @@ its uid. What could not be read is not gone.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from penstock.api.inventory import InvalidInventoryId
 from penstock.apply.changes import Change, ChangeSet, PruneFailed, TerminationTimeout
 from penstock.apply.gone import until_gone
 from penstock.apply.order import apply_order, rank
+from penstock.apply.parallel import each
 from penstock.apply.vanished import Kinds
 from penstock.kube.errors import Conflict, KubeError, NotFound, NotServed
 from penstock.kube.resources import GroupKind, ObjectRef
@@ -54,12 +54,10 @@ async def prune(client: Client, entries: Iterable[InventoryEntry], *, owner: Own
     has accepted it: `until_terminated` waits for the rest.
     """
     targets, problems = _read(entries)
-    pruner = _Pruner(client, owner, {target.ref for target in targets}, concurrency)
+    pruner = _Pruner(client, owner, {target.ref for target in targets})
     outcomes: list[_Outcome] = []
     for _, ranked in groupby(targets, key=lambda target: rank(target.ref.kind)):
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(pruner.prune(target)) for target in ranked]
-        outcomes += [task.result() for task in running]
+        outcomes += await each(list(ranked), pruner.prune, at_once=concurrency)
     warnings = tuple(one.warning for one in outcomes if one.warning)
     changes = ChangeSet(tuple(one.change for one in outcomes), warnings)
     problems += [one.problem for one in outcomes if one.problem]
@@ -92,18 +90,13 @@ def _read(entries: Iterable[InventoryEntry]) -> tuple[list[_Target], list[str]]:
 
 
 class _Pruner:
-    def __init__(self, client: Client, owner: Owner, doomed: set[ObjectRef], concurrency: int) -> None:
+    def __init__(self, client: Client, owner: Owner, doomed: set[ObjectRef]) -> None:
         self._client = client
         self._owner = owner
         self._doomed = doomed
-        self._gate = asyncio.Semaphore(concurrency)
         self._kinds = Kinds(client)
 
-    async def prune(self, target: _Target) -> _Outcome:
-        async with self._gate:
-            return await self._prune(target)
-
-    async def _prune(self, target: _Target, *, again: bool = True) -> _Outcome:
+    async def prune(self, target: _Target, *, again: bool = True) -> _Outcome:
         try:
             resource = await self._kinds.find(target.ref.group_kind, target.api_version)
             if resource is None:
@@ -130,7 +123,7 @@ class _Pruner:
             pass
         except Conflict as error:
             # Another object has taken the name since we looked.
-            return await self._prune(target, again=False) if again else self._unknown(target, "delete", error)
+            return await self.prune(target, again=False) if again else self._unknown(target, "delete", error)
         except KubeError as error:
             return self._unknown(target, "delete", error)
         return self._outcome(target, deleted=True, uid=uid)
