@@ -67,7 +67,10 @@ async def test_a_set_is_created_in_kind_order_then_unchanged_then_only_what_diff
         (await live(cluster, thing))["metadata"]["uid"] for thing in _sorted(objects)
     ]
 
-    assert set(actions(await apply(cluster, objects)).values()) == {"unchanged"}
+    again = await apply(cluster, objects)
+    assert set(actions(again).values()) == {"unchanged"}
+    assert again.applied() == [one.ref for one in created]
+    assert {ref.kind for ref in created.pending()} <= {"Deployment"}
 
     objects[2] = config_map(cluster, key="2")
     changed = await apply(cluster, objects)

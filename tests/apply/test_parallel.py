@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from penstock.apply import Applier, Known
+import pytest
+
+from penstock.apply import Applier, ApplyFailed, Known
 from penstock.apply.parallel import each
 from penstock.health import HealthStatus
 from penstock.kube import connect
-from tests.apply.world import OWNER, actions, config_map, secret
+from tests.apply.world import OWNER, actions, config_map, edit, live, secret
 from tests.faults.proxy import faulty
-from tests.faults.rules import Rule, Where
+from tests.faults.rules import Call, Rule, Where
 
 if TYPE_CHECKING:
     from penstock.kube import Object, ObjectRef
@@ -59,6 +61,67 @@ async def test_a_kind_waits_for_the_one_before_it(cluster: Cluster) -> None:
         assert max(validated) < min(
             number for number, call in enumerate(proxy.calls) if call.path in written and "dryRun" not in call.query
         )
+
+
+class Interrupts(Rule):
+    """Somebody writes just before the first request that is meant arrives."""
+
+    def __init__(self, cluster: Cluster, where: Where) -> None:
+        super().__init__(where=where, times=1)
+        self._cluster = cluster
+
+    async def before(self) -> None:
+        revision = {"metadata": {"annotations": {"revision": "1"}}}
+        await edit(self._cluster.client, config_map(self._cluster), revision, manager="some-controller")
+
+
+async def test_what_somebody_writes_between_our_two_requests_is_no_drift(cluster: Cluster) -> None:
+    wanted = config_map(cluster, key="1")
+    async with faulty(cluster) as proxy, connect(proxy.settings) as client:
+        applier = Applier(client)
+        await applier.apply([wanted], owner=OWNER)
+        reading = Interrupts(cluster, Where(methods=frozenset({"GET"}), path="configmaps/settings"))
+        proxy.add(reading)
+        assert actions(await applier.apply([wanted], owner=OWNER)) == {"ConfigMap/settings": "unchanged"}
+        assert reading.struck == 1
+
+
+class BusyWriter(Interrupts):
+    """Somebody writes before every take-over, so many times."""
+
+    def __init__(self, cluster: Cluster, times: int) -> None:
+        super().__init__(cluster, Where(methods=frozenset({"PATCH"})))
+        self._times = times
+
+    def strikes(self, call: Call) -> bool:
+        return "json-patch" in call.headers.get("content-type", "") and super().strikes(call)
+
+    async def before(self) -> None:
+        revision = {"metadata": {"annotations": {"revision": str(self.struck)}}}
+        await edit(self._cluster.client, config_map(self._cluster), revision, manager="some-controller")
+
+
+@pytest.mark.parametrize("times", [1, 4])
+async def test_a_take_over_beside_a_busy_writer_is_tried_again(cluster: Cluster, times: int) -> None:
+    """The managed fields that it read are not those of the object any more: it must not overwrite them."""
+    wanted = config_map(cluster, key="1")
+    await Applier(cluster.client).apply([wanted], owner=OWNER)
+    await edit(cluster.client, wanted, {"data": {"extra": "by hand"}})
+    busy = BusyWriter(cluster, times)
+    async with faulty(cluster, busy) as proxy, connect(proxy.settings) as client:
+        assert actions(await Applier(client).apply([wanted], owner=OWNER)) == {"ConfigMap/settings": "configured"}
+    found = await live(cluster, wanted)
+    assert (found["data"], found["metadata"]["annotations"]) == ({"key": "1"}, {"revision": str(times)})
+    assert busy.struck == times
+
+
+async def test_a_writer_that_never_rests_is_told(cluster: Cluster) -> None:
+    wanted = config_map(cluster, key="1")
+    await Applier(cluster.client).apply([wanted], owner=OWNER)
+    await edit(cluster.client, wanted, {"data": {"extra": "by hand"}})
+    async with faulty(cluster, BusyWriter(cluster, 100)) as proxy, connect(proxy.settings) as client:
+        with pytest.raises(ApplyFailed, match=r"^ConfigMap/.*/settings metadata\.managedFields cleanup failed: "):
+            await Applier(client).apply([wanted], owner=OWNER)
 
 
 class Remembered:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.health import HealthCheckFailed, open_lookout, wait
+from penstock.health import HealthCheckFailed, open_lookout, vanishing, wait
 from penstock.kube import Identity, ObjectRef, Resource, connect
 from penstock.kube.resources import CONFIG_MAPS, JOBS, PODS
 from tests.definitions import define
@@ -191,7 +191,11 @@ async def test_cancelling_cancels(cluster: Cluster) -> None:
 
 
 async def test_a_job_that_deletes_itself_is_done_when_it_is_gone(cluster: Cluster) -> None:
+    metadata = {"name": "once", "namespace": cluster.namespace}
+    keeps: Object = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "keeps"}, "spec": {}}
+    goes: Object = {**keeps, "metadata": metadata, "spec": {"ttlSecondsAfterFinished": 0}}
     job = ObjectRef(*JOBS.group_kind, cluster.namespace, "once")
+    assert vanishing([keeps, goes, {**goes, "kind": "CronJob"}]) == {job}
     await wait(cluster.client, [job], timeout=LONG, vanishing={job})
     with pytest.raises(HealthCheckFailed, match=r"Job/.*/once status: 'NotFound'"):
         await wait(cluster.client, [job], timeout=SHORT)

@@ -71,6 +71,15 @@ class ChangeSet:
         """One line for each object: `<Kind/namespace/name> <action>`."""
         return [str(one) for one in self.entries]
 
+    def applied(self) -> list[ObjectRef]:
+        """What is ours to keep healthy: everything that was not left alone."""
+        return [one.ref for one in self.entries if one.action != "skipped"]
+
+    def pending(self) -> list[ObjectRef]:
+        """The same without what was Current already when it was applied or compared, a moment ago."""
+        current = {one.ref for one in self.entries if one.health == "Current"}
+        return [ref for ref in self.applied() if ref not in current]
+
     def inventory(self) -> Inventory:
         """All of it as an inventory, in the same order."""
         return Inventory(entries=tuple(one.entry for one in self.entries))

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from penstock.kube import Client, Object, ObjectRef, Resource
 
 
+TRIES = 3
+"""How often an object is looked at again that somebody else writes between our two requests."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How objects of one run are treated."""
@@ -90,6 +94,10 @@ class Validator:
             live = None if absent else await self._live(step, resource)
         if live is None and not isinstance(planned, KubeError) and _exists(planned):
             live = await self._live(step, resource)  # somebody created it between the two requests
+        for _ in range(TRIES):
+            if not _moved(live, planned):
+                break
+            live, planned = await self._both(step, resource)
         return self._judged(step, live, planned)
 
     def _judged(
@@ -163,9 +171,20 @@ class Validator:
             return error
 
 
+def _moved(live: Object | KubeError | None, planned: Object | KubeError) -> bool:
+    """Whether a difference may be somebody else's: both were not made from the same version of the object."""
+    if live is None or isinstance(live, KubeError) or isinstance(planned, KubeError):
+        return False
+    return _exists(planned) and _version(live) != _version(planned) and drifted(live, planned)
+
+
+def _version(obj: Object) -> str:
+    return str((obj.get("metadata") or {}).get("resourceVersion") or "")
+
+
 def _exists(planned: Object) -> bool:
     """A dry-run of something new has no resourceVersion."""
-    return bool((planned.get("metadata") or {}).get("resourceVersion"))
+    return bool(_version(planned))
 
 
 def _uid(obj: Object) -> str:

@@ -4,7 +4,7 @@ from penstock.health.expressions import Check, Expression, Expressions, InvalidH
 from penstock.health.lookout import Lookout, Sight, open_lookout
 from penstock.health.rules import status_of
 from penstock.health.status import Health, HealthStatus
-from penstock.health.waiting import HealthCheckFailed, wait
+from penstock.health.waiting import HealthCheckFailed, vanishing, wait
 
 __all__ = [
     "Check",
@@ -19,5 +19,6 @@ __all__ = [
     "Sight",
     "open_lookout",
     "status_of",
+    "vanishing",
     "wait",
 ]

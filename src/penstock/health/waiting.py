@@ -10,13 +10,14 @@ from penstock.health.lookout import Lookout, open_lookout
 from penstock.health.rules import status_of, unschedulable
 from penstock.health.status import Health, HealthStatus, part
 from penstock.kube.errors import KubeError
+from penstock.kube.resources import JOBS, ObjectRef
 from penstock.kube.selectors import BadSelector, written
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from penstock.health.expressions import Expressions
-    from penstock.kube import Client, Object, ObjectRef
+    from penstock.kube import Client, Object
 
 TICK = 5.0
 """Seconds after which everything is judged again: some rules look at the clock."""
@@ -56,6 +57,15 @@ async def wait(
         raise HealthCheckFailed(progress.account("timeout waiting for", everything=True)) from None
     if progress.failed:
         raise HealthCheckFailed(progress.account("failed early due to stalled resources", everything=False))
+
+
+def vanishing(objects: Iterable[Object]) -> set[ObjectRef]:
+    """The Jobs among these objects that delete themselves when they are done."""
+    return {
+        ObjectRef.of(obj)
+        for obj in objects
+        if ObjectRef.of(obj).group_kind == JOBS.group_kind and "ttlSecondsAfterFinished" in part(obj, "spec")
+    }
 
 
 class _Progress:
