@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.api.inventory import InventoryEntry
-from penstock.apply import Applier, Owner, PruneFailed, TerminationTimeout, until_terminated
+from penstock.apply import Applier, ApplyFailed, Owner, PruneFailed, TerminationTimeout, until_terminated
 from penstock.apply.inventory import survivors
 from penstock.kube import connect
 from penstock.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
@@ -136,17 +136,47 @@ async def test_one_that_cannot_be_read_is_not_gone(cluster: Cluster) -> None:
             await Applier(client).prune(entries, owner=OWNER)
 
 
+class Replaces(Rule):
+    """Somebody puts another object of the same name in place, just before it is deleted."""
+
+    def __init__(self, cluster: Cluster, other: Object) -> None:
+        super().__init__(where=Where(methods=DELETES), times=1)
+        self._cluster, self._other = cluster, other
+
+    async def before(self) -> None:
+        resource = await self._cluster.client.discovery.resource(self._other["apiVersion"], self._other["kind"])
+        await self._cluster.client.delete(resource, self._other["metadata"]["name"], self._cluster.namespace)
+        await self._cluster.client.create(resource, self._other)
+
+
 async def test_a_namesake_made_meanwhile_is_another_object(cluster: Cluster) -> None:
     """The delete names the uid that was looked at; the namesake is judged by its own labels."""
     entries = await inventory(cluster, config_map(cluster))
-    async with faulty(cluster) as proxy, connect(proxy.settings) as client:
-        conflict = {"kind": "Status", "code": 409, "reason": "Conflict", "message": "the UID in the precondition"}
-        proxy.add(answers(409, conflict, where=Where(methods=DELETES), times=1))
-        await client.discovery.kinds()
-        proxy.forget()
+    foreign = {**config_map(cluster), "metadata": {"name": "settings", "namespace": cluster.namespace}}
+    async with faulty(cluster, Replaces(cluster, foreign)) as proxy, connect(proxy.settings) as client:
         changes = await Applier(client).prune(entries, owner=OWNER)
-        assert (proxy.count("GET"), proxy.count("DELETE")) == (2, 2)
+        assert proxy.count("DELETE") == 1
+    assert actions(changes) == {"ConfigMap/settings": "skipped"}
+    assert await exists(cluster, foreign)
+
+
+async def test_a_namesake_of_our_own_goes_too(cluster: Cluster) -> None:
+    entries = await inventory(cluster, config_map(cluster))
+    async with faulty(cluster, Replaces(cluster, config_map(cluster))) as proxy, connect(proxy.settings) as client:
+        changes = await Applier(client).prune(entries, owner=OWNER)
+        assert proxy.count("DELETE") == 2
     assert actions(changes) == {"ConfigMap/settings": "deleted"}
+    assert not await exists(cluster, config_map(cluster))
+
+
+async def test_only_the_object_that_was_validated_is_made_anew(cluster: Cluster) -> None:
+    sealed = {**secret(cluster, key="value-1"), "immutable": True}
+    await apply(cluster, [sealed])
+    async with faulty(cluster, Replaces(cluster, sealed)) as proxy, connect(proxy.settings) as client:
+        changed = {**secret(cluster, key="value-2"), "immutable": True}
+        with pytest.raises(ApplyFailed, match=r"^Secret/.*/keys immutable field detected, failed to delete object: "):
+            await Applier(client).apply([changed], owner=OWNER, force=True)
+    assert (await live(cluster, sealed))["data"] == sealed["data"]
 
 
 async def test_a_kind_that_is_gone_took_its_objects_along(cluster: Cluster) -> None:
