@@ -146,8 +146,9 @@ def not_acceptable(types: Sequence[str]) -> StatusError:
     return StatusError(406, "NotAcceptable", message, details=False)
 
 
-def already_exists(plural: str, name: str, *, group: str = "") -> StatusError:
-    message = f'{qualified(plural, group)} "{name}" already exists'
+def already_exists(plural: str, name: str, *, group: str = "", going: bool = False) -> StatusError:
+    """409 for a name that is taken; `going` when its holder is being deleted."""
+    message = f'{"object is being deleted: " if going else ""}{qualified(plural, group)} "{name}" already exists'
     return StatusError(409, "AlreadyExists", message, kind=plural, name=name, group=group)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from difflib import unified_diff
 from typing import TYPE_CHECKING, ClassVar
 
+from penstock.embedded.kinds.internal import internal_form
 from penstock.embedded.kinds.metadata import check_annotations, check_labels
 from penstock.embedded.kinds.names import dns_label, dns_subdomain
 from penstock.embedded.kinds.problems import (
@@ -105,6 +108,7 @@ class PersistentVolumeClaimRules(Rules):
     """Once created, only the size of a bound claim can change, and only to more."""
 
     status: ClassVar[bool] = True
+    tells_empties: ClassVar[bool] = True
 
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
@@ -127,7 +131,7 @@ class PersistentVolumeClaimRules(Rules):
         at = f"metadata.annotations[{_CLASS_ANNOTATION}]"
         same(problems, annotations.get(_CLASS_ANNOTATION, ""), before.get(_CLASS_ANNOTATION, ""), at)
         if _frozen(new, old) != _frozen(old, old):
-            problems.append(forbidden("spec", _IMMUTABLE_SPEC))
+            problems.append(forbidden("spec", _IMMUTABLE_SPEC + _spec_diff(self.sent(new), old)))
         size = new["spec"]["resources"].get("requests", {}).get("storage", "0")
         old_size = old["spec"]["resources"].get("requests", {}).get("storage", "0")
         capacity = old["status"].get("capacity", {}).get("storage", "0")
@@ -171,3 +175,31 @@ def _frozen(new: Object, old: Object) -> Object:
         }
         spec["resources"] = resources
     return spec
+
+
+def _spec_diff(new: Object, old: Object) -> str:
+    """What changed, line by line, in the form of the internal types."""
+    spec, before = dict(new["spec"]), dict(old["spec"])
+    if not before.get("volumeName") and "volumeName" in spec:
+        before["volumeName"] = spec["volumeName"]
+    if "storageClassName" not in before:
+        spec.pop("storageClassName", None)
+    if new["status"].get("phase") == "Bound":
+        _copy(before, spec, "volumeAttributesClassName")
+        requests = dict(spec["resources"].get("requests") or {})
+        _copy(before["resources"].get("requests", {}), requests, "storage")
+        spec["resources"] = {**spec["resources"], "requests": requests}
+    lines = unified_diff(_lines(before), _lines(spec))
+    return "".join(list(lines)[2:])
+
+
+def _copy(source: Object, target: Object, name: str) -> None:
+    if name in source:
+        target[name] = source[name]
+    else:
+        target.pop(name, None)
+
+
+def _lines(spec: Object) -> list[str]:
+    text = json.dumps(internal_form("core.PersistentVolumeClaimSpec", spec), indent=1, ensure_ascii=False)
+    return [f"{line}\n" for line in text.splitlines()]

@@ -58,6 +58,7 @@ def _replication_controller(obj: Object) -> None:
 
 
 class DeploymentRules(ScaledRules):
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
     status_keeps: ClassVar[tuple[str, ...]] = ("labels",)
@@ -73,7 +74,7 @@ class DeploymentRules(ScaledRules):
         non_negative(problems, spec["replicas"], "spec.replicas")
         check_own_selector(problems, spec, "deployment")
         if is_sound(spec.get("selector") or {}):
-            check_selected(problems, spec)
+            check_selected(problems, self.sent(obj)["spec"])
             check_template(problems, spec["template"], "spec.template")
             check_always(problems, spec, "ReplicaSet")
         else:
@@ -131,6 +132,7 @@ class DeploymentRules(ScaledRules):
 
 
 class ReplicaSetRules(ScaledRules):
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
@@ -140,7 +142,7 @@ class ReplicaSetRules(ScaledRules):
         check_number(problems, spec, "minReadySeconds")
         check_own_selector(problems, spec, "deployment")
         if is_sound(spec.get("selector") or {}):
-            check_selected(problems, spec)
+            check_selected(problems, self.sent(obj)["spec"])
             check_template(problems, spec["template"], "spec.template")
             check_always(problems, spec, "ReplicaSet")
         else:

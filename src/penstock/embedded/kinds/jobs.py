@@ -41,6 +41,7 @@ def _job_defaults(obj: Object) -> None:
 class JobRules(Rules):
     """A Job selects its pods by its own uid, unless someone insists on a selector."""
 
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
@@ -112,7 +113,7 @@ class JobRules(Rules):
         spec, before = new["spec"], old["spec"]
         self._check_completions(problems, spec, before)
         check_same_selector(problems, new, old)
-        _check_template_change(problems, spec["template"], old)
+        _check_template_change(problems, spec["template"], old, self.sent(new)["spec"]["template"])
         for name, type_name in (
             ("completionMode", ""),
             ("podFailurePolicy", "batch.PodFailurePolicy"),
@@ -136,20 +137,20 @@ class JobRules(Rules):
             problems.append(invalid("spec.completions", now, detail))
 
 
-def _check_template_change(problems: Problems, template: Object, old: Object) -> None:
+def _check_template_change(problems: Problems, template: Object, old: Object, sent: Object) -> None:
     """A template is fixed; while a Job is suspended, what schedules its pods and their resources may change."""
     before = old["spec"]["template"]
     if not old["spec"].get("suspend"):
         if template != before:
-            problems.append(invalid("spec.template", internal_form("core.PodTemplateSpec", template), IMMUTABLE))
+            problems.append(invalid("spec.template", internal_form("core.PodTemplateSpec", sent), IMMUTABLE))
         return
     status = old["status"]
     paused = any(one["type"] == "Suspended" and one["status"] == "True" for one in status.get("conditions", ()))
     if status.get("active") or ("startTime" in status and not paused):
         if template != before:
-            problems.append(invalid("spec.template", internal_form("core.PodTemplateSpec", template), IMMUTABLE))
+            problems.append(invalid("spec.template", internal_form("core.PodTemplateSpec", sent), IMMUTABLE))
     elif _fixed_part(template["spec"]) != _fixed_part(before["spec"]):
-        value = internal_form("core.PodSpec", template["spec"])
+        value = internal_form("core.PodSpec", sent["spec"])
         problems.append(invalid("spec.template.spec", value, IMMUTABLE))
 
 

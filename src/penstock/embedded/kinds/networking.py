@@ -232,6 +232,11 @@ def _policy_defaults(obj: Object) -> None:
 
 class NetworkPolicyRules(Rules):
     generation: ClassVar[tuple[str, ...]] = ("spec",)
+    tells_empties: ClassVar[bool] = True
+
+    def changed(self, new: Object, old: Object) -> bool:
+        """Here an empty list is another spec than a missing one."""
+        return bool(self.sent(new)["spec"] != old["spec"])
 
     def check(self, problems: Problems, obj: Object) -> None:
         spec = obj["spec"]

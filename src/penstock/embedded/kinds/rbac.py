@@ -45,6 +45,21 @@ class RbacRules(Rules):
 
 
 class RoleRules(RbacRules):
+    def default(self, obj: Object) -> None:
+        """An empty list of rules is somebody's until it is stored; then it is none."""
+        is_empty = obj.get("rules") == []
+        super().default(obj)
+        if is_empty:
+            obj["rules"] = []
+
+    def prepare_create(self, obj: Object) -> None:
+        super().prepare_create(obj)
+        obj["rules"] = obj["rules"] or None
+
+    def prepare_change(self, new: Object, old: Object) -> None:
+        super().prepare_change(new, old)
+        new["rules"] = new["rules"] or None
+
     def check(self, problems: Problems, obj: Object) -> None:
         for index, rule in enumerate(obj["rules"] or ()):
             self._check_rule(problems, rule, f"rules[{index}]")

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.embedded.kinds.decode import decode
+from penstock.embedded.kinds.empties import Empties, empties, with_empties
 from penstock.embedded.kinds.metadata import check_kube_finalizers, check_metadata, check_metadata_update
 from penstock.embedded.kinds.names import Words, dns_subdomain, path_segment
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class Rules:
     """The rules of a kind without any of its own; the others override what differs.
 
-    One object serves all requests, so rules have no state. `obj` is always an object that `default` has seen.
+    One object serves all requests, so rules have no state but for what `reading` finds. `obj` is always an object that `default` has seen.
     """
 
     namespaced: ClassVar[bool] = True
@@ -37,6 +38,22 @@ class Rules:
     kube_finalizers: ClassVar[bool] = True
     """Whether a finalizer without a domain is refused."""
     scalable: ClassVar[bool] = False
+    tells_empties: ClassVar[bool] = False
+    """Whether an empty list or map of a request and a missing one are not quite the same."""
+    empties: Empties = ()
+
+    def reading(self, obj: Object) -> Rules:
+        """The rules for one write of this object, as it was sent."""
+        found = empties(obj) if self.tells_empties else ()
+        if not found:
+            return self
+        rules = copy.copy(self)
+        rules.empties = found
+        return rules
+
+    def sent(self, obj: Object) -> Object:
+        """The object with what its request spelt out as empty."""
+        return with_empties(obj, self.empties) if self.empties else obj
 
     def default(self, obj: Object) -> None:
         """Read the object as its Go type and fill in defaults, in place; `DecodeError` where it does not fit."""

@@ -54,6 +54,7 @@ def _daemon_set(obj: Object) -> None:
     counted = obj["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "0")
     if not re.fullmatch(r"[+-]?[0-9]+", counted):
         raise DecodeError(f"strconv.ParseInt: parsing {go_quote(counted)}: invalid syntax")
+    obj["metadata"].setdefault("annotations", {})[_TEMPLATE_GENERATION] = str(int(counted))
     strategy = spec["updateStrategy"]
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
         rolling = strategy.setdefault("rollingUpdate", {})
@@ -101,6 +102,7 @@ _STATEFUL_FIXED = (
 class StatefulSetRules(ScaledRules):
     """Little of it can change: claims, selector and service stay as they were created."""
 
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
@@ -182,7 +184,7 @@ class StatefulSetRules(ScaledRules):
     def _check_template(self, problems: Problems, spec: Object) -> None:
         """The set itself names its pods, and brings the volumes of its claims."""
         template = spec["template"]
-        check_selected(problems, spec)
+        check_selected(problems, self.sent({"spec": spec})["spec"])
         pod = {key: value for key, value in template["spec"].items() if key not in ("hostname", "subdomain")}
         if claims := spec.get("volumeClaimTemplates"):
             names = {claim["metadata"].get("name", ""): None for claim in claims}
@@ -213,6 +215,7 @@ def _drop_unavailable(obj: Object, before: Object) -> None:
 
 
 class DaemonSetRules(Rules):
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
@@ -239,7 +242,7 @@ class DaemonSetRules(Rules):
         selector = spec.get("selector")
         check_selector(problems, selector, "spec.selector")
         if is_sound(selector or {}):
-            check_selected(problems, spec)
+            check_selected(problems, self.sent(obj)["spec"])
         if selector is not None and is_empty(selector):
             value = internal_form(_LABEL_SELECTOR, selector)
             problems.append(invalid("spec.selector", value, "empty selector is invalid for daemonset"))

@@ -89,7 +89,7 @@ def check_selected(problems: Problems, spec: Object) -> None:
     if selector is not None and is_empty(selector):
         return
     if selector is None or not matches(selector, labels or {}):
-        value = dict(sorted(labels.items())) if labels else None
+        value = None if labels is None else dict(sorted(labels.items()))
         problems.append(invalid("spec.template.metadata.labels", value, NO_MATCH))
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _ENDED = ("Succeeded", "Failed")
+_ORPHANING = frozenset({("batch", "Job"), ("", "ReplicationController")})
 
 
 class Deletion:
@@ -23,7 +24,7 @@ class Deletion:
         metadata: Object = obj["metadata"]
         if resource.group == "apiextensions.k8s.io" and not metadata.get("deletionTimestamp"):
             return mark_deleted(obj, now)
-        finalizers = wanted_finalizers(metadata.get("finalizers") or [], options.propagation)
+        finalizers = wanted_finalizers(metadata.get("finalizers") or [], _propagation(resource, metadata, options))
         if resource.kind == "Namespace" and not resource.group:
             return _terminate(obj, finalizers, now)
         grace = _grace(resource, obj, options)
@@ -32,6 +33,15 @@ class Deletion:
         _set_finalizers(metadata, finalizers)
         _mark(metadata, grace, now)
         return obj
+
+
+def _propagation(resource: ServedResource, metadata: Object, options: DeleteOptions) -> Propagation | None:
+    """What happens to dependents; Jobs and ReplicationControllers leave theirs behind unless told otherwise."""
+    if options.propagation is not None or (resource.group, resource.kind) not in _ORPHANING:
+        return options.propagation
+    # A finalizer that is there already is a wish of its own.
+    asked = any(name in (ORPHAN, FOREGROUND) for name in metadata.get("finalizers") or ())
+    return None if asked else "Orphan"
 
 
 def wanted_finalizers(finalizers: list[str], propagation: Propagation | None) -> list[str]:

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import os
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
     Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 GZIP_FROM = 128 * 1024
+WARNINGS_LIMIT = 4 * 1024
+WARNING_LIMIT = 256
+"""Characters that all warnings of an answer may have, and each of them once they have more."""
 _IN_THREAD = 512 * 1024
-_WARNINGS_LIMIT = 4096
-_WARNING_LIMIT = 256
-"""Characters of all warnings of an answer, and of each once they are cut."""
 TEXT = "text/plain; charset=utf-8"
 _PRETTY_AGENTS = ("curl/", "Wget/", "Mozilla/")
 
@@ -42,7 +41,7 @@ class Answer:
     """What an object answer is turned into: JSON as it is, or YAML."""
 
     def warn(self, warnings: list[str]) -> Answer:
-        self.headers += [(b"warning", warning_header(text)) for text in shortened(warnings)]
+        self.headers += [(b"warning", warning_header(text)) for text in _within_limits(warnings)]
         return self
 
 
@@ -66,16 +65,17 @@ def error_answer(error: StatusError) -> Answer:
     return answer
 
 
-def shortened(warnings: list[str]) -> list[str]:
-    """The warnings that go into an answer: each once, and when all are too long each cut and the last left out."""
-    told = [text for text in dict.fromkeys(warnings) if text]
-    fitting = next((n for n, end in enumerate(accumulate(map(len, told))) if end > _WARNINGS_LIMIT), None)
-    if fitting is None:
+def _within_limits(warnings: list[str]) -> list[str]:
+    """Each warning once; when they are long together, each is cut, and what is too much then is left out."""
+    told = list(dict.fromkeys(warnings))
+    if sum(map(len, told)) <= WARNINGS_LIMIT:
         return told
-    cut = [text[:_WARNING_LIMIT] for text in told]
-    lengths = list(accumulate(map(len, cut)))
-    # As on the real server: those that were told before it was too much stay, cut; others follow while there is room.
-    return [text for n, text in enumerate(cut) if n <= fitting or lengths[n - 1] < _WARNINGS_LIMIT]
+    kept: list[str] = []
+    for text in told:
+        if sum(map(len, kept)) >= WARNINGS_LIMIT:
+            break
+        kept.append(text[:WARNING_LIMIT])
+    return kept
 
 
 def warning_header(text: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
@@ -46,6 +46,8 @@ class Call:
     headers: dict[bytes, bytes]
     user: User
     body: bytes = b""
+    warnings: list[str] = field(default_factory=list[str])
+    """What the answer will warn of, whether it is an error or not."""
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -102,7 +104,7 @@ class App:
                 call.body = await _body(call.headers, receive)
             return call, await self._route(call)
         except StatusError as error:
-            return call, error_answer(error)
+            return call, error_answer(error).warn(call.warnings if call is not None else [])
         except RecursionError:
             return call, error_answer(bad_request("the body of the request is nested too deeply"))
         except Exception as error:

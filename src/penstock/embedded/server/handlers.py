@@ -56,6 +56,10 @@ _RETURNS_OBJECT = frozenset(
     )
 )
 """Kinds whose deletion is answered with the object instead of a Status."""
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
+    "or set propagationPolicy=Orphan to suppress this warning"
+)
 _ITEM_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -180,7 +184,7 @@ class Handlers:
         renderer = self._renderer(call, resource)
         body_type(call.headers.get(b"content-type", b"").decode("latin-1"), custom=resource.custom)
         options = write_options(call.query, "CreateOptions", call.header(b"user-agent"))
-        warnings: list[str] = []
+        warnings = call.warnings
         obj = await aside(call.body, self._sent, call, resource, options, warnings)
         virtual = self._engine.plugins.virtual.get((resource.group, resource.plural, ""))
         if virtual is not None:
@@ -194,7 +198,7 @@ class Handlers:
         renderer = self._renderer(call, resource)
         body_type(call.headers.get(b"content-type", b"").decode("latin-1"), custom=resource.custom)
         options = write_options(call.query, "UpdateOptions", call.header(b"user-agent"))
-        warnings: list[str] = []
+        warnings = call.warnings
         target = self._target(call, resource, namespace, options)
         obj = await aside(call.body, self._sent, call, resource, options, warnings)
         return await self._written(renderer, self._writer.update(target, obj, warnings=warnings))
@@ -203,7 +207,7 @@ class Handlers:
         kind = patch_type(call.header(b"content-type"), custom=resource.custom)
         renderer = self._renderer(call, resource)
         options = write_options(call.query, "PatchOptions", call.header(b"user-agent"), applies=kind == "apply")
-        warnings: list[str] = []
+        warnings = call.warnings
         target = self._target(call, resource, namespace, options)
         if kind == "apply":
             wanted = await aside(call.body, read_apply, call.body)
@@ -213,13 +217,18 @@ class Handlers:
 
             return await self._written(renderer, self._writer.apply(target, wanted, warnings=warnings, check=check))
         patch = await aside(call.body, read_patch, call.body, kind)
-        shown = as_json if kind != "strategic" else lambda _: go_quote(go_value(patch))
+        left = patch
+
+        def shown(made: Object) -> str:
+            """Of a strategic patch the server shows what it left of the patch, else what came out."""
+            return go_quote(go_value(left)) if kind == "strategic" else as_json(made)
 
         def make(obj: Object) -> Object:
-            made = patched(obj, patch, kind, resource)
+            nonlocal left
+            made, left = patched(obj, patch, kind, resource)
             schema = resource.schema()
             if kind == "strategic" and schema is not None and (problem := restore_problem(made, schema)):
-                raise invalid_patch(go_quote(go_value(patch)), problem)
+                raise invalid_patch(shown(made), problem)
             check_patch(call.body, made, resource, options, warnings, operations=kind == "json", shown=shown)
             return made
 
@@ -236,7 +245,9 @@ class Handlers:
         renderer = self._renderer(call, resource)
         options = delete_options(call.query, self._options_body(call))
         target = Target(resource, namespace, call.info.name, user=call.user)
-        outcome = self._writer.delete(target, options)
+        if (resource.group, resource.kind) == ("batch", "Job") and options.propagation is None:
+            call.warnings.append(_PODS_STAY)
+        outcome = self._writer.delete(target, options, warnings=call.warnings)
         await self._store.settle()
         if not outcome.deleted or f"{resource.group}/{resource.plural}" in _RETURNS_OBJECT:
             answer = Answer(200, renderer.single(outcome.encoded()))
@@ -334,12 +345,12 @@ class Handlers:
         target = self._target(call, resource, namespace, options)
         if kind == "apply":
             wanted = read_apply(call.body)
-            outcome = scaling.apply(target, wanted)
+            outcome = scaling.apply(target, wanted, call.warnings)
         elif kind is not None:
             patch = read_patch(call.body, kind)
-            outcome = scaling.write(target, lambda scale: patched(scale, patch, kind, None))
+            outcome = scaling.write(target, lambda scale: patched(scale, patch, kind, None)[0], call.warnings)
         else:
             sent = self._sent(call, resource, options, [], kind="Scale")
-            outcome = scaling.write(target, lambda _: sent)
+            outcome = scaling.write(target, lambda _: sent, call.warnings)
         await self._store.settle()
-        return json_answer(scaling.seen(outcome.obj))
+        return json_answer(scaling.seen(outcome.obj)).warn(outcome.warnings)

@@ -51,7 +51,8 @@ class FieldManagement:
         if told != (resource.api_version, resource.kind):
             group, _, version = str(told[0]).rpartition("/")
             raise bad_request(f"invalid object type: {group}/{version}, Kind={told[1]}")
-        objects.check_metadata_shape(wanted, resource)
+        if wanted.get("metadata") is None:
+            wanted["metadata"] = {}
         try:
             return apply_fields(
                 old,

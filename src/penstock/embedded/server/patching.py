@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from penstock.embedded.fields import PatchError, json_patch, merge_patch, strategic_patch
+from penstock.embedded.fields import PatchError, json_patch, merge_patch, strategic_patch_with_rest
 from penstock.embedded.server.bodies import Unreadable, go_json_error, json_type, parse
 from penstock.embedded.server.negotiation import YAML
 from penstock.embedded.status import StatusError, bad_request, unsupported_media_type
@@ -57,17 +57,13 @@ def read_patch(body: bytes, kind: PatchKind) -> Any:
     return value
 
 
-def patched(obj: Object, patch: Any, kind: PatchKind, resource: ServedResource | None) -> Object:
-    """What the patch makes of the object."""
+def patched(obj: Object, patch: Any, kind: PatchKind, resource: ServedResource | None) -> tuple[Object, Any]:
+    """What the patch makes of the object, and what is left of a strategic patch then."""
     try:
-        match kind:
-            case "json":
-                return json_patch(obj, patch)
-            case "merge":
-                return merge_patch(obj, patch)
-            case _:
-                schema = resource.schema() if resource is not None else None
-                return strategic_patch(obj, patch, schema) if schema is not None else merge_patch(obj, patch)
+        if kind == "json":
+            return json_patch(obj, patch), patch
+        schema = resource.schema() if kind == "strategic" and resource is not None else None
+        return (merge_patch(obj, patch), patch) if schema is None else strategic_patch_with_rest(obj, patch, schema)
     except PatchError as error:
         raise StatusError(error.code, error.reason, error.message, details=error.code not in (400, 500)) from error
 

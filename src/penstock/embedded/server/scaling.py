@@ -43,7 +43,7 @@ class Scaling:
         scale: Object = self._rules.to_scale(obj)
         return scale
 
-    def write(self, target: Target, make: Callable[[Object], Object]) -> Outcome:
+    def write(self, target: Target, make: Callable[[Object], Object], warnings: list[str]) -> Outcome:
         """PUT, or a patch that is no apply: `make` turns the present scale into the new one."""
 
         def change(obj: Object) -> Object:
@@ -59,9 +59,9 @@ class Scaling:
             )
             return self._scaled(obj, scale)
 
-        return self._writer.change(target, change, managed=False)
+        return self._writer.change(target, change, managed=False, warnings=warnings)
 
-    def apply(self, target: Target, wanted: Object) -> Outcome:
+    def apply(self, target: Target, wanted: Object, warnings: list[str]) -> Outcome:
         """Server-side apply of a scale."""
 
         def change(obj: Object) -> Object:
@@ -79,7 +79,7 @@ class Scaling:
                 raise apply_refused(error) from error
             return self._scaled(obj, self._read(scale, target))
 
-        return self._writer.change(target, change, managed=False)
+        return self._writer.change(target, change, managed=False, warnings=warnings)
 
     def _managed(self, obj: Object) -> Object:
         """The scale with its own managed fields: those who manage the replicas."""

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from penstock.embedded.fields import settled
+from penstock.embedded.fields import settled, unreadable
+from penstock.embedded.kinds import Rules as KindRules
 from penstock.embedded.kinds import rules as kind_rules
 from penstock.embedded.kinds.decode import DecodeError
 from penstock.embedded.kinds.problems import go_quote
+from penstock.embedded.kinds.warnings import warnings as kind_warnings
 from penstock.embedded.server import conversion, deleting, objects
 from penstock.embedded.server.managing import FieldManagement
 from penstock.embedded.server.ports import Attempt, DeleteOptions, Plugins, Rules, ServedResource
@@ -60,32 +62,31 @@ class Writer:
         """POST: a new object, from what was sent."""
         resource = target.resource
         told = warnings if warnings is not None else []
-        self.read(target, obj)
+        rules = self.read(target, obj)
         objects.check_namespace(obj["metadata"], resource, target.namespace)
         obj = self._fields.updated(target, None, obj)
-        return self._insert(target, obj, told)
+        return self._insert(target, rules, obj, told)
 
     def update(self, target: Target, obj: Object, *, warnings: list[str] | None = None) -> Outcome:
         """PUT: a whole object in place of the stored one."""
         resource = target.resource
         told = warnings if warnings is not None else []
-        self.read(target, obj)
+        rules = self.read(target, obj)
         metadata = obj["metadata"]
         objects.check_namespace(metadata, resource, target.namespace)
         objects.check_name(metadata, target.name)
         record = self._stored(target)
-        rules = self.rules(resource)
         if record is None:
             if target.subresource or not getattr(rules, "create_on_update", False):
                 raise not_found(resource.plural, target.name, group=resource.group)
-            return self._create_by_update(target, obj, told)
+            return self._create_by_update(target, rules, obj, told)
         old = self.stored_object(resource, record)
         if metadata.get("uid") and metadata["uid"] != old["metadata"].get("uid"):
             key = objects.registry_key(resource, target.namespace, target.name)
             raise deleting.uid_conflict(resource, target.name, key, metadata["uid"], old["metadata"].get("uid", ""))
         self._carry_over(target, obj, old)
         obj = self._fields.updated(target, old, obj)
-        return self._replace(target, record, old, obj, told)
+        return self._replace(target, rules, record, old, obj, told)
 
     def change(
         self,
@@ -108,13 +109,13 @@ class Writer:
             raise not_found(resource.plural, target.name, group=resource.group)
         old = self.stored_object(resource, record)
         obj = make(self.stored_object(resource, record))
-        self._read_patched(target, obj, shown or as_json)
+        rules = self._read_patched(target, obj, shown or as_json)
         objects.check_namespace(obj["metadata"], resource, target.namespace)
         objects.check_name(obj["metadata"], target.name)
         self._carry_over(target, obj, old)
         if managed:
             obj = self._fields.updated(target, old, obj)
-        return self._replace(target, record, old, obj, told)
+        return self._replace(target, rules, record, old, obj, told)
 
     def apply(
         self,
@@ -132,7 +133,7 @@ class Writer:
             raise not_found(resource.plural, target.name, group=resource.group)
         old = self.stored_object(resource, record) if record is not None else None
         obj = self._fields.applied(target, old, wanted)
-        self._default_applied(resource, obj)
+        rules = self._default_applied(resource, wanted, obj)
         if check is not None:
             check()
         metadata = obj["metadata"]
@@ -145,9 +146,9 @@ class Writer:
             if target.may_create is not None:
                 target.may_create()
             metadata.pop("resourceVersion", None)
-            return self._insert(target, obj, told)
+            return self._insert(target, rules, obj, told)
         self._carry_over(target, obj, old)
-        return self._replace(target, record, old, obj, told)
+        return self._replace(target, rules, record, old, obj, told)
 
     def delete(self, target: Target, options: DeleteOptions, *, warnings: list[str] | None = None) -> Outcome:
         """DELETE: the object goes, or is marked to go."""
@@ -182,31 +183,42 @@ class Writer:
         """The stored object in the version of the resource, to be changed at will."""
         return conversion.from_stored(resource, record.object())
 
-    def read(self, target: Target, obj: Object) -> None:
-        """Bring what was sent into the form of its kind, defaults included, in place."""
+    def read(self, target: Target, obj: Object) -> Rules:
+        """Bring what was sent into the form of its kind, defaults included, in place; the rules for this write."""
         resource = target.resource
         objects.check_metadata_shape(obj, resource)
         try:
-            self.rules(resource).default(obj)
+            return self._shaped(resource, obj)
         except DecodeError as error:
             version = str(obj.get("apiVersion", "")).rpartition("/")[2]
             raise bad_request(
                 f'{obj["kind"]} in version "{version}" cannot be handled as a {resource.kind}: {error}'
             ) from error
 
-    def _read_patched(self, target: Target, obj: Object, shown: Callable[[Object], str]) -> None:
+    def _shaped(self, resource: ServedResource, obj: Object) -> Rules:
+        rules = self.rules(resource)
+        if not resource.custom:
+            rules = cast(Rules, cast(KindRules, rules).reading(obj))
+        rules.default(obj)
+        return rules
+
+    def _read_patched(self, target: Target, obj: Object, shown: Callable[[Object], str]) -> Rules:
         made = copy(obj)
         try:
-            objects.check_metadata_shape(obj, target.resource)
-            self.rules(target.resource).default(obj)
+            if target.resource.custom or obj.get("metadata") is None:
+                objects.check_metadata_shape(obj, target.resource)
+            return self._shaped(target.resource, obj)
         except DecodeError as error:
             raise invalid_patch(shown(made), str(error)) from error
 
-    def _default_applied(self, resource: ServedResource, obj: Object) -> None:
+    def _default_applied(self, resource: ServedResource, wanted: Object, obj: Object) -> Rules:
+        schema = resource.schema()
+        made = copy(obj)
         try:
-            self.rules(resource).default(obj)
+            return self._shaped(resource, obj)
         except DecodeError as error:
-            raise plain_error(str(error)) from error
+            why = error if schema is None else unreadable(wanted, made, schema, error)
+            raise plain_error(str(why)) from error
 
     def _admit(self, attempt: Attempt) -> None:
         for plugin in self.plugins.admission:
@@ -216,7 +228,7 @@ class Writer:
         for plugin in self.plugins.validation:
             plugin.validate(attempt)
 
-    def _insert(self, target: Target, obj: Object, warnings: list[str]) -> Outcome:
+    def _insert(self, target: Target, rules: Rules, obj: Object, warnings: list[str]) -> Outcome:
         resource, namespace = target.resource, target.namespace
         metadata = obj["metadata"]
         dry_run = target.options.dry_run
@@ -240,15 +252,16 @@ class Writer:
         obj = attempt.obj if attempt.obj is not None else obj
         metadata = obj["metadata"]
         self._name(resource, namespace, metadata)
-        rules = self.rules(resource)
         rules.prepare_create(obj)
         self._raise_problems(resource, metadata.get("name") or "", rules.validate_create(obj))
+        warnings += self._warnings(resource, obj, None)
         self._validate(attempt)
         if objects.parse_version(metadata.get("resourceVersion") or ""):
             raise plain_error("resourceVersion should not be set on objects to be created")
         name = metadata["name"]
-        if self.store.get(resource.stored_in, namespace, name) is not None:
-            raise already_exists(resource.plural, name, group=resource.group)
+        if (there := self.store.get(resource.stored_in, namespace, name)) is not None:
+            going = "deletionTimestamp" in there.object()["metadata"]
+            raise already_exists(resource.plural, name, group=resource.group, going=going)
         obj = objects.ordered(obj)
         if dry_run:
             metadata.pop("resourceVersion", None)
@@ -264,11 +277,11 @@ class Writer:
             if self.store.get(resource.stored_in, namespace, metadata["name"]) is None:
                 return
 
-    def _create_by_update(self, target: Target, obj: Object, warnings: list[str]) -> Outcome:
+    def _create_by_update(self, target: Target, rules: Rules, obj: Object, warnings: list[str]) -> Outcome:
         if target.may_create is not None:
             target.may_create()
         obj["metadata"].pop("resourceVersion", None)
-        return self._insert(target, self._fields.updated(target, None, obj), warnings)
+        return self._insert(target, rules, self._fields.updated(target, None, obj), warnings)
 
     def _carry_over(self, target: Target, obj: Object, old: Object) -> None:
         """What a write to this subresource cannot change, where the kind's rules do not say it."""
@@ -286,7 +299,9 @@ class Writer:
             if version:
                 obj["metadata"]["resourceVersion"] = version
 
-    def _replace(self, target: Target, record: Record, old: Object, obj: Object, warnings: list[str]) -> Outcome:
+    def _replace(
+        self, target: Target, rules: Rules, record: Record, old: Object, obj: Object, warnings: list[str]
+    ) -> Outcome:
         resource, namespace, name = target.resource, target.namespace, target.name
         dry_run = target.options.dry_run
         attempt = Attempt(
@@ -294,7 +309,6 @@ class Writer:
         )
         self._admit(attempt)
         obj = attempt.obj if attempt.obj is not None else obj
-        rules = self.rules(resource)
         self._check_version(target, rules, obj, record)
         metadata = obj["metadata"]
         metadata["resourceVersion"] = str(record.revision)
@@ -302,6 +316,7 @@ class Writer:
         below = "" if target.subresource == "scale" else target.subresource
         rules.prepare_update(obj, old, below)
         self._raise_problems(resource, name, rules.validate_update(obj, old, below))
+        warnings += self._warnings(resource, obj, old) if not below else []
         obj = settled(old, obj)
         self._validate(attempt)
         if deleting.goes(resource, obj):
@@ -325,6 +340,9 @@ class Writer:
         message = "Invalid value: 0: must be specified for an update"
         cause = StatusCause("FieldValueInvalid", message, "metadata.resourceVersion")
         raise invalid(resource.plural, target.name, (cause,), group=resource.group)
+
+    def _warnings(self, resource: ServedResource, obj: Object, old: Object | None) -> list[str]:
+        return [] if resource.custom else kind_warnings(resource.group, resource.kind, obj, old)
 
     def _raise_problems(self, resource: ServedResource, name: str, problems: Any) -> None:
         if problems:

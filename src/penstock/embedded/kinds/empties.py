@@ -1,0 +1,50 @@
+"""Empty lists and maps that a request spelt out.
+
+They are not stored: what is empty is not there. But Go keeps apart what is empty and what is missing as long as the
+object is in memory, and some messages and generations tell the difference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from penstock.kube.resources import Object
+
+Empties = tuple[tuple[tuple[str | int, ...], Any], ...]
+"""Where something empty was, and what it was."""
+
+
+def empties(obj: Object) -> Empties:
+    """Every empty list and map of an object as it was sent."""
+    return tuple(_found(obj, ()))
+
+
+def _found(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if not value:
+        yield path, value
+        return
+    for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(child, (dict, list)):
+            yield from _found(child, (*path, key))
+
+
+def with_empties(obj: Object, found: Empties) -> Object:
+    """A copy of the object with the empty ones back in their places."""
+    for path, value in found:
+        obj = _put(obj, path, value)
+    return obj
+
+
+def _put(value: Any, path: tuple[str | int, ...], empty: Any) -> Any:
+    if not path:
+        return empty if value is None else value
+    first, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        # The way to the place must be there still.
+        return {**value, first: _put(value.get(first), rest, empty)} if first in value or not rest else value
+    if isinstance(value, list) and isinstance(first, int) and first < len(value):
+        return [*value[:first], _put(value[first], rest, empty), *value[first + 1 :]]
+    return value

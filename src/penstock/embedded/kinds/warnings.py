@@ -1,0 +1,185 @@
+"""Warnings about objects that the API server takes: what will not do what it seems to say.
+
+Clients get them as headers of the answer. Most look at the pod template, and only when something of the spec changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.embedded.kinds.names import dns_label
+from penstock.embedded.kinds.pods.warnings import fraction, pod_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from penstock.kube.resources import Object
+
+    Warn = Callable[[Object, Object | None], list[str]]
+
+_NAME = (
+    "metadata.name: this is used in {}, which can result in surprising behavior; a DNS label is recommended: [{}]"
+)
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
+_HINTS = "service.kubernetes.io/topology-aware-hints"
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def warnings(group: str, kind: str, new: Object, old: Object | None) -> list[str]:
+    """What to say about an object that is valid; `old` is None when it is new."""
+    warn = _WARNINGS.get((group, kind))
+    return [] if warn is None else warn(new, old)
+
+
+def _counted(obj: Object) -> int | None:
+    generation: int | None = obj["metadata"].get("generation")
+    return generation
+
+
+def _unchanged(new: Object, old: Object | None) -> bool:
+    return old is not None and _counted(new) == _counted(old)
+
+
+def _name(new: Object, old: Object | None, used: str = "Pod names and hostnames") -> list[str]:
+    words = [] if old is not None else dns_label(new["metadata"]["name"])
+    return [_NAME.format(used, " ".join(words))] if words else []
+
+
+def _workload(new: Object, old: Object | None) -> list[str]:
+    if _unchanged(new, old):
+        return []
+    return [*_name(new, old), *pod_warnings(new["spec"]["template"], "spec.template")]
+
+
+def _controller(new: Object, old: Object | None) -> list[str]:
+    """A ReplicationController: the server looks at the old template when it changes."""
+    template = (old or new)["spec"].get("template")
+    if _unchanged(new, old) or template is None:
+        return _name(new, old)
+    return [*_name(new, old), *pod_warnings(template, "spec.template")]
+
+
+def _stateful_set(new: Object, old: Object | None) -> list[str]:
+    spec = new["spec"]
+    found = [] if _unchanged(new, old) else pod_warnings(spec["template"], "spec.template")
+    for index, claim in enumerate(spec.get("volumeClaimTemplates", ())):
+        at = f"spec.volumeClaimTemplates[{index}]"
+        found += _claim_spec(claim["spec"], at if old is None else f"{at}.Spec")
+    if spec.get("revisionHistoryLimit", 0) < 0:
+        words = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        found.append(f"spec.revisionHistoryLimit: {words}")
+    return found
+
+
+def _daemon_set(new: Object, old: Object | None) -> list[str]:
+    if old is not None and _template_generation(new) == _template_generation(old):
+        return []
+    return pod_warnings(new["spec"]["template"], "spec.template")
+
+
+def _template_generation(obj: Object) -> str:
+    counted: str = obj["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "0")
+    return counted
+
+
+def _job(new: Object, old: Object | None) -> list[str]:
+    return [] if _unchanged(new, old) else [*_name(new, old), *_job_spec(new["spec"], "spec")]
+
+
+def _cron_job(new: Object, old: Object | None) -> list[str]:
+    at = "spec.jobTemplate.spec"
+    found = [] if _unchanged(new, old) else [*_name(new, old), *_job_spec(new["spec"]["jobTemplate"]["spec"], at)]
+    if old is not None and "TZ" in new["spec"]["schedule"]:
+        page = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
+        found.append(
+            "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, "
+            f"see {page} for more details"
+        )
+    return found
+
+
+def _job_spec(spec: Object, at: str) -> list[str]:
+    found: list[str] = []
+    many = spec.get("completions", 0) > 100_000 and spec.get("parallelism", 0) > 10_000
+    if spec.get("completionMode") == "Indexed" and many:
+        found.append(
+            f"{at}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+            "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+        )
+    return [*found, *pod_warnings(spec["template"], f"{at}.template")]
+
+
+def _pod(new: Object, old: Object | None) -> list[str]:
+    return [] if old is not None else [*_name(new, old, "the Pod's hostname"), *pod_warnings(new, "")]
+
+
+def _claim(new: Object, _: Object | None) -> list[str]:
+    found: list[str] = []
+    if _CLASS_ANNOTATION in new["metadata"].get("annotations", {}):
+        words = 'deprecated since v1.8; use "storageClassName" attribute instead'
+        found.append(f"metadata.annotations[{_CLASS_ANNOTATION}]: {words}")
+    return [*found, *_claim_spec(new["spec"], "spec")]
+
+
+def _claim_spec(spec: Object, at: str) -> list[str]:
+    return [
+        line
+        for part in ("requests", "limits")
+        for line in fraction(spec["resources"].get(part, {}).get("storage", "0"), f"{at}.resources.{part}[storage]")
+    ]
+
+
+def _ingress(new: Object, old: Object | None) -> list[str]:
+    key = "kubernetes.io/ingress.class"
+    if old is not None or key not in new["metadata"].get("annotations", {}) or "ingressClassName" in new["spec"]:
+        return []
+    return [f"annotation \"{key}\" is deprecated, please use 'spec.ingressClassName' instead"]
+
+
+def _service_account(new: Object, old: Object | None) -> list[str]:
+    if old is not None and _MOUNTABLE in old["metadata"].get("annotations", {}):
+        return []
+    if _MOUNTABLE not in new["metadata"].get("annotations", {}):
+        return []
+    words = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{_MOUNTABLE}]: {words}"]
+
+
+def _service(new: Object, _: Object | None) -> list[str]:
+    spec, found = new["spec"], list[str]()
+    if _HINTS in new["metadata"].get("annotations", {}):
+        found.append(f"annotation {_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead")
+    headless = spec["type"] == "ClusterIP" and spec.get("clusterIP") == "None"
+    external = spec["type"] == "ExternalName"
+    if headless:
+        ignored = [name for name in ("loadBalancerIP", "externalIPs") if spec.get(name)]
+        if spec.get("sessionAffinity") != "None":
+            ignored.append("SessionAffinity")
+        found += [f"spec.{name} is ignored for headless services" for name in ignored]
+    if spec.get("externalIPs") and not headless and not external:
+        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+    if external and spec.get("externalIPs"):
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if not external and spec.get("externalName"):
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose":
+        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+    return found
+
+
+_WARNINGS: dict[tuple[str, str], Warn] = {
+    ("", "PersistentVolumeClaim"): _claim,
+    ("", "Pod"): _pod,
+    ("", "PodTemplate"): lambda new, old: [] if _unchanged(new, old) else pod_warnings(new["template"], "template"),
+    ("", "ReplicationController"): _controller,
+    ("", "Service"): _service,
+    ("", "ServiceAccount"): _service_account,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("apps", "Deployment"): _workload,
+    ("apps", "ReplicaSet"): _workload,
+    ("apps", "StatefulSet"): _stateful_set,
+    ("batch", "CronJob"): _cron_job,
+    ("batch", "Job"): _job,
+    ("networking.k8s.io", "Ingress"): _ingress,
+}
