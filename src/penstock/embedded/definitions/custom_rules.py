@@ -9,9 +9,9 @@ from penstock.embedded.definitions.checking import check
 from penstock.embedded.definitions.identity import check_embedded, check_lists
 from penstock.embedded.definitions.nodes import MISSING, Node
 from penstock.embedded.definitions.scaling import Scaling
-from penstock.embedded.definitions.shaping import shape
+from penstock.embedded.definitions.shaping import shape, shape_applied
 from penstock.embedded.kinds.metadata import check_metadata, check_metadata_update
-from penstock.embedded.kinds.names import dns_subdomain
+from penstock.embedded.kinds.names import dns_subdomain, path_segment
 
 if TYPE_CHECKING:
     from penstock.embedded.kinds.problems import FieldProblem, Problems
@@ -33,6 +33,10 @@ class CustomRules:
     def default(self, obj: Object) -> None:
         """Unknown fields go, nulls go, defaults come; metadata is read as the type it is."""
         shape(obj, self._node)
+
+    def default_applied(self, obj: Object) -> None:
+        """The same for what an apply made: nothing unknown can be in it, and nulls stay for the checks to find."""
+        shape_applied(obj, self._node)
 
     def prepare_create(self, obj: Object) -> None:
         if self._has_status and obj.pop("status", None) is not None:
@@ -77,6 +81,9 @@ class CustomRules:
     def validate_update(self, new: Object, old: Object, subresource: str) -> list[FieldProblem]:
         """What was wrong before and stays as it was is not held against the writer."""
         problems: Problems = []
+        # The real server looks at metadata three times, and tells what it finds each time.
+        check_metadata(problems, new["metadata"], namespaced=self._namespaced, name_rule=path_segment)
+        check_metadata_update(problems, new["metadata"], old["metadata"])
         check_metadata_update(problems, new["metadata"], old["metadata"])
         if subresource == "status":
             status = self._node.properties.get("status")
@@ -103,10 +110,11 @@ class CustomRules:
         if not before:
             problems += found
 
-    def to_scale(self, obj: Object) -> Object:
+    def to_scale(self, obj: Object, *, unset: int | None = None) -> Object:
+        """The object as its scale; `unset` stands for replicas that are not there, which are an error without it."""
         if self._scaling is None:
             raise NotImplementedError(f"{obj.get('kind')} has no scale")
-        return self._scaling.show(obj)
+        return self._scaling.show(obj, unset)
 
     def from_scale(self, obj: Object, scale: Object) -> Object:
         if self._scaling is None:

@@ -25,11 +25,13 @@ class Scaling:
         self._status: str = paths["statusReplicasPath"]
         self._selector: str = paths.get("labelSelectorPath") or ""
 
-    def show(self, obj: Object) -> Object:
-        """The object as a Scale."""
+    def show(self, obj: Object, unset: int | None = None) -> Object:
+        """The object as a Scale; `unset` stands for replicas that are not there."""
         replicas, problem = _number(obj, self._spec)
         if problem:
             raise internal_error(problem)
+        if replicas is None and unset is not None:
+            replicas = unset
         if replicas is None:
             raise internal_error(f'the spec replicas field "{self._spec}" does not exist')
         status: Object = {"replicas": _number(obj, self._status)[0] or 0}
@@ -77,6 +79,8 @@ def _find(obj: Object, path: str) -> tuple[Any, str]:
     """The value at a path, None when it is not there, and what is wrong with the way to it."""
     place: Any = obj
     for step in _steps(path):
+        if place is None:
+            return None, ""
         if not isinstance(place, dict):
             shown, kind = go_value(place), go_type(place)
             return None, f"{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"

@@ -17,14 +17,25 @@ METADATA_TYPE = "apis/meta/v1.ObjectMeta"
 
 def shape(obj: Object, node: Node) -> None:
     """All of it, in place; `DecodeError` when metadata does not fit its type."""
-    try:
-        obj["metadata"] = decode_as(METADATA_TYPE, obj.get("metadata") or {})
-    except Mismatch as mismatch:
-        raise DecodeError(mismatch.sentence()) from None
+    _read_metadata(obj)
     prune(obj, node)
     drop_nulls(obj, node)
     if node.has_defaults:
         fill(obj, node)
+
+
+def shape_applied(obj: Object, node: Node) -> None:
+    """The same for what an apply made, which the server does not read again: it only fills in defaults."""
+    _read_metadata(obj)
+    if node.has_defaults:
+        fill(obj, node)
+
+
+def _read_metadata(obj: Object) -> None:
+    try:
+        obj["metadata"] = decode_as(METADATA_TYPE, obj.get("metadata") or {})
+    except Mismatch as mismatch:
+        raise DecodeError(mismatch.sentence()) from None
 
 
 def prune(value: Any, node: Node) -> None:

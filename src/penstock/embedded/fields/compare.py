@@ -29,6 +29,7 @@ class _Missing:
 
 
 _MISSING = _Missing()
+_OPEN = frozenset({"int-or-string", "untyped"})
 _NONE: tuple[FieldSet | None, FieldSet | None, FieldSet | None] = (None, None, None)
 _REMOVED = (LEAF, None, None)
 _MODIFIED = (None, LEAF, None)
@@ -44,16 +45,17 @@ def compare(old: Any, new: Any, schema: Schema) -> Comparison:
 
 
 def equal(left: Any, right: Any, schema: Schema) -> bool:
-    """Whether two values of one type are equal. Only where anything goes can 1 stand for true."""
+    """Whether two values of one type are equal. Only where the type is open can 1 stand for true."""
     return bool(left == right) and (not is_loose(schema) or same(left, right))
 
 
 def is_loose(schema: Schema) -> bool:
-    """Whether a value of the type may hold something of unknown type. Structs of the server itself count as not."""
-    if schema.name or schema.kind == "scalar":
-        return False
+    """Whether a value of the type may hold a number where another one holds a boolean."""
+    if schema.kind == "scalar":
+        return schema.scalar in _OPEN
     known = schema.memo.get("loose")
     if known is None:
+        schema.memo["loose"] = False  # types may contain themselves
         parts = [*schema.fields.values(), *([schema.element] if schema.element is not None else [])]
         known = schema.memo["loose"] = schema.kind == "any" or any(map(is_loose, parts))
     return bool(known)

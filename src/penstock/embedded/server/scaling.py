@@ -17,7 +17,7 @@ from penstock.embedded.kinds.decode import DecodeError, decode
 from penstock.embedded.schema import Schema, builtin_schema
 from penstock.embedded.server import objects
 from penstock.embedded.server.managing import apply_refused
-from penstock.embedded.status import bad_request, invalid, not_found
+from penstock.embedded.status import bad_request, invalid, not_found, plain_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
 _KIND, _VERSION = "Scale", "autoscaling/v1"
+_UNSET = -(2**31)
+"""Replicas of a custom object that has none: whoever writes its scale has to set some."""
+_UNMANAGED = (
+    "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
+    "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+)
 
 
 class Scaling:
@@ -65,9 +71,12 @@ class Scaling:
         """Server-side apply of a scale."""
 
         def change(obj: Object) -> Object:
+            live = self._managed(obj)
+            if self._resource.custom and not live["metadata"].get("managedFields"):
+                raise plain_error(_UNMANAGED)
             try:
                 scale = apply(
-                    self._managed(obj),
+                    live,
                     wanted,
                     schema=self._schema(),
                     manager=target.options.manager,
@@ -83,7 +92,7 @@ class Scaling:
 
     def _managed(self, obj: Object) -> Object:
         """The scale with its own managed fields: those who manage the replicas."""
-        scale = self.seen(obj)
+        scale = self._rules.to_scale(obj, unset=_UNSET) if self._resource.custom else self.seen(obj)
         entries = scale_managers(obj["metadata"].get("managedFields"), replicas=self._replicas())
         if entries:
             scale["metadata"]["managedFields"] = entries
@@ -103,6 +112,9 @@ class Scaling:
         return scale
 
     def _scaled(self, obj: Object, scale: Object) -> Object:
+        if self._resource.custom and (scale.get("spec") or {}).get("replicas") == _UNSET:
+            path = (self._resource.scale or {}).get("specReplicasPath", "")
+            raise bad_request(f'the spec replicas field "{path}" cannot be empty')
         made: Object = self._rules.from_scale(obj, scale)
         entries = scaled_managers(
             obj["metadata"].get("managedFields"),

@@ -77,7 +77,7 @@ class Writer:
         objects.check_name(metadata, target.name)
         record = self._stored(target)
         if record is None:
-            if target.subresource or not getattr(rules, "create_on_update", False):
+            if not _may_create(target, rules):
                 raise not_found(resource.plural, target.name, group=resource.group)
             return self._create_by_update(target, rules, obj, told)
         old = self.stored_object(resource, record)
@@ -129,7 +129,7 @@ class Writer:
         resource = target.resource
         told = warnings if warnings is not None else []
         record = self._stored(target)
-        if record is None and target.subresource:
+        if record is None and target.subresource and not _may_create(target, self.rules(resource)):
             raise not_found(resource.plural, target.name, group=resource.group)
         old = self.stored_object(resource, record) if record is not None else None
         obj = self._fields.applied(target, old, wanted)
@@ -195,11 +195,14 @@ class Writer:
                 f'{obj["kind"]} in version "{version}" cannot be handled as a {resource.kind}: {error}'
             ) from error
 
-    def _shaped(self, resource: ServedResource, obj: Object) -> Rules:
+    def _shaped(self, resource: ServedResource, obj: Object, *, applied: bool = False) -> Rules:
         rules = self.rules(resource)
         if not resource.custom:
             rules = cast(Rules, cast(KindRules, rules).reading(obj))
-        rules.default(obj)
+        if applied:
+            getattr(rules, "default_applied", rules.default)(obj)
+        else:
+            rules.default(obj)
         return rules
 
     def _read_patched(self, target: Target, obj: Object, shown: Callable[[Object], str]) -> Rules:
@@ -215,7 +218,7 @@ class Writer:
         schema = resource.schema()
         made = copy(obj)
         try:
-            return self._shaped(resource, obj)
+            return self._shaped(resource, obj, applied=True)
         except DecodeError as error:
             why = error if schema is None else unreadable(wanted, made, schema, error)
             raise plain_error(str(why)) from error
@@ -388,6 +391,11 @@ class Writer:
         if self.plugins.deletion is not None:
             return self.plugins.deletion.delete(resource, obj, options, now)
         return deleting.marked(obj, now)
+
+
+def _may_create(target: Target, rules: Rules) -> bool:
+    """Whether an update of what is not there creates it; for such kinds one of the status does so too."""
+    return target.subresource in ("", "status") and getattr(rules, "create_on_update", False)
 
 
 def as_json(obj: Object) -> str:
