@@ -79,6 +79,15 @@ class _Document:
             return {key: self.finished(value[key]) for key in sorted(value)}
         return [self.finished(item) for item in value]
 
+    def opened(self, value: Any) -> Any:
+        """The value with all of it open, as it is once it was compared."""
+        if not isinstance(value, dict | list):
+            return value
+        fresh = self._owned(value)
+        for key, child in list(fresh.items() if isinstance(fresh, dict) else enumerate(fresh)):
+            fresh[key] = self.opened(child)
+        return fresh
+
     def _owned(self, value: Any) -> Any:
         if not isinstance(value, dict | list):
             raise _Rejected
@@ -177,9 +186,16 @@ def _replace(document: _Document, path: str, value: Any) -> None:
 
 
 def _test(document: _Document, path: str, value: Any) -> None:
-    found = document.root if not path else get(*document.place(path), missing=None)
+    if not path:
+        if not document.holds(document.root, value):
+            raise _Rejected
+        return
+    container, key = document.place(path)
+    found = get(container, key, missing=None)
     if not document.holds(found, value):
         raise _Rejected
+    if isinstance(found, dict | list):
+        put(container, key, document.opened(found))
 
 
 def _copy(document: _Document, operation: dict[str, Any]) -> None:
@@ -187,7 +203,7 @@ def _copy(document: _Document, operation: dict[str, Any]) -> None:
     target = document.place(_text(operation, "path"))
     if value is not None:
         try:
-            text = orjson.dumps(value)
+            text = orjson.dumps(document.finished(value))
         except TypeError:
             raise _Rejected from None  # nested too deeply
         document.copied += len(text)

@@ -130,10 +130,36 @@ def _order_lists(result: dict[str, Any], patch: dict[str, Any], schema: Schema |
         check_order(patch.get(key, []), order, merge_key)
         if key not in result and key not in patch:
             continue
-        merged = _merged_list(result.get(key), patch.get(key), field)
-        is_map = _element_type(result.get(key, []), patch.get(key, [])) == "map"
-        result[key] = in_order(merged, order, result.get(key, []), merge_key=merge_key, maps=is_map)
+        original = result.get(key)
+        merged = _merged_list(original, patch.get(key), field)
+        is_map = _element_type(original or [], patch.get(key, [])) == "map"
+        if is_map and original and isinstance(patch.get(key), list):
+            original = _overwritten(original, patch[key], merge_key)
+        result[key] = in_order(merged, order, original or [], merge_key=merge_key, maps=is_map)
         patch.pop(key, None)
+
+
+def _overwritten(original: list[Any], patch: list[Any], merge_key: str) -> list[Any]:
+    """The original list as the server sees it once items were deleted from it: they are deleted in place.
+
+    What follows a deleted item moves up, what is added goes behind that, and the list stays as long as it was.
+    """
+    left, length = list(original), len(original)
+    for item in patch:
+        if not isinstance(item, dict) or item.get(DIRECTIVE) != "delete":
+            continue
+        place = 0
+        while place < length:
+            if left[place].get(merge_key, _DROPPED) == item.get(merge_key):
+                left[place : length - 1] = left[place + 1 : length]
+                length -= 1
+            else:
+                place += 1
+    if length == len(original):
+        return original
+    known = [each.get(merge_key) for each in left[:length]]
+    added = [each for each in patch if DIRECTIVE not in each and each.get(merge_key) not in known]
+    return [*left[:length], *added, *left[length + len(added) :]][: len(original)]
 
 
 def _merged_list(original: list[Any] | None, patch: list[Any] | None, field: Schema) -> list[Any]:

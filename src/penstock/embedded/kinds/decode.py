@@ -11,7 +11,7 @@ The types come from `penstock.schema.gotypes`. A type is prepared when the first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from penstock.schema.scalars import INT_LIMITS, SCALARS, Codec, DecodeError, Mis
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
-__all__ = ["DecodeError", "Mismatch", "codec_of", "decode", "decode_as", "defaults", "go_name", "is_declared"]
+__all__ = ["DecodeError", "Mismatch", "codec_of", "decode", "decode_as", "defaults", "go_name"]
 
 Default = Callable[[Any], None]
 Field = tuple[Codec, bool, str]
@@ -53,29 +53,6 @@ def decode(obj: Object) -> Object:
     except Mismatch as mismatch:
         raise DecodeError(mismatch.sentence()) from None
     return read
-
-
-def is_declared(obj: Object, path: Iterable[str | int]) -> bool:
-    """Whether the kind of the object has a field at this path."""
-    group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
-    kind = f"{group}/{version}/{obj.get('kind', '')}"
-    type_ = f"@{_table()[0].get(kind, '')}"
-    for step in path:
-        type_ = _below(type_.lstrip("*"), step)
-        if not type_:
-            return False
-    return True
-
-
-def _below(type_: str, step: str | int) -> str:
-    """The type of a field or an item; empty when there is none."""
-    if type_[0] in "[{":
-        return type_.partition("]" if type_[0] == "[" else "}")[2]
-    for part in _table()[1].get(type_[1:], "").split(" ") if type_[0] == "@" else ():
-        name, _, found = part.partition("=")
-        if name.partition("^")[0].rstrip("?!") == step:
-            return found
-    return ""
 
 
 def decode_as(type_name: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.embedded.kinds.decode import is_declared
+from penstock.embedded.kinds.goform import is_declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,6 @@ from penstock.embedded.kinds.metadata import check_kube_finalizers, check_metada
 from penstock.embedded.kinds.names import Words, dns_subdomain, path_segment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from penstock.embedded.kinds.problems import FieldProblem, Problems
     from penstock.kube.resources import Object
 
@@ -21,7 +19,8 @@ if TYPE_CHECKING:
 class Rules:
     """The rules of a kind without any of its own; the others override what differs.
 
-    One object serves all requests, so rules have no state but for what `reading` finds. `obj` is always an object that `default` has seen.
+    One object serves all requests, so rules have no state but for what `reading` finds. `obj` is always an object
+    that `default` has seen.
     """
 
     namespaced: ClassVar[bool] = True
@@ -61,8 +60,6 @@ class Rules:
         if read is not obj:
             obj.clear()
             obj.update(read)
-        if len(owners := obj["metadata"].get("ownerReferences") or ()) > 1:
-            obj["metadata"]["ownerReferences"] = _once_each(owners)
 
     def prepare_create(self, obj: Object) -> None:
         """Drop what a client may not set on a new object, and start its generation."""
@@ -166,14 +163,6 @@ class Rules:
     def from_scale(self, obj: Object, scale: Object) -> Object:
         """A copy of the object with the replicas of a scale."""
         raise NotImplementedError(f"{obj.get('kind')} has no scale")
-
-
-def _once_each(owners: Sequence[Object]) -> list[Object]:
-    """An owner that is named twice counts once: the first reference wins."""
-    by_uid: dict[str, Object] = {}
-    for owner in owners:
-        by_uid.setdefault(owner["uid"], owner)
-    return list(by_uid.values())
 
 
 class ClusterRules(Rules):

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from penstock.embedded.fields import restore_problem
-from penstock.embedded.fields.gotext import go_value
-from penstock.embedded.kinds.problems import go_quote
 from penstock.embedded.server import objects
 from penstock.embedded.server.answers import Answer, json_answer
 from penstock.embedded.server.bodies import aside, read_object, read_options
 from penstock.embedded.server.catalog import subresources_of
 from penstock.embedded.server.negotiation import accepted, body_type
 from penstock.embedded.server.options import delete_options, first, list_options, write_options
-from penstock.embedded.server.patching import patch_type, patched, read_apply, read_patch
+from penstock.embedded.server.patching import Patching, patch_type, patched, read_apply, read_patch
 from penstock.embedded.server.ports import VirtualCall
 from penstock.embedded.server.reading import get_record, list_page, select
 from penstock.embedded.server.rendering import Renderer
@@ -22,8 +19,7 @@ from penstock.embedded.server.scaling import Scaling
 from penstock.embedded.server.strictness import check_apply, check_object, check_patch
 from penstock.embedded.server.targets import Outcome, Target
 from penstock.embedded.server.watching import Watch
-from penstock.embedded.server.writing import as_json
-from penstock.embedded.status import invalid_patch, method_not_allowed, not_served
+from penstock.embedded.status import method_not_allowed, not_served
 
 if TYPE_CHECKING:
     from penstock.embedded.schema import Subresource
@@ -177,7 +173,8 @@ class Handlers:
             group, _, version = str(obj.get("apiVersion") or resource.api_version).rpartition("/")
             known = self._engine.catalog.find_kind(group, str(obj.get("kind") or resource.kind), version) is not None
             objects.check_kind(obj, resource, known=known)
-            check_object(call.body, media_type, obj, resource, options, warnings)
+            creating = call.method == "POST"
+            check_object(call.body, media_type, obj, resource, options, warnings, creating=creating)
         return obj
 
     async def _create(self, call: Call, resource: ServedResource, namespace: str) -> Answer:
@@ -212,27 +209,21 @@ class Handlers:
         if kind == "apply":
             wanted = await aside(call.body, read_apply, call.body)
 
-            def check() -> None:
+            def check_keys() -> None:
                 check_apply(call.body, wanted, options, warnings)
 
-            return await self._written(renderer, self._writer.apply(target, wanted, warnings=warnings, check=check))
-        patch = await aside(call.body, read_patch, call.body, kind)
-        left = patch
+            outcome = self._writer.apply(target, wanted, warnings=warnings, check=check_keys)
+            return await self._written(renderer, outcome)
+        patching = await aside(call.body, Patching, resource, kind, call.body)
 
-        def shown(made: Object) -> str:
-            """Of a strategic patch the server shows what it left of the patch, else what came out."""
-            return go_quote(go_value(left)) if kind == "strategic" else as_json(made)
+        def check(old: Object, made: Object) -> None:
+            problems = check_patch(call.body, made, resource, options, warnings, operations=kind == "json")
+            if problems:
+                raise patching.refused(old, problems)
 
-        def make(obj: Object) -> Object:
-            nonlocal left
-            made, left = patched(obj, patch, kind, resource)
-            schema = resource.schema()
-            if kind == "strategic" and schema is not None and (problem := restore_problem(made, schema)):
-                raise invalid_patch(shown(made), problem)
-            check_patch(call.body, made, resource, options, warnings, operations=kind == "json", shown=shown)
-            return made
-
-        return await self._written(renderer, self._writer.change(target, make, warnings=warnings, shown=shown))
+        make, refusal = patching.make, patching.unreadable
+        outcome = self._writer.change(target, make, warnings=warnings, check=check, refusal=refusal)
+        return await self._written(renderer, outcome)
 
     async def _written(self, renderer: Renderer, outcome: Outcome) -> Answer:
         """The answer to a write, once it cannot be lost any more."""

@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from penstock.embedded.fields import PatchError, json_patch, merge_patch, strategic_patch_with_rest
+from penstock.embedded.fields import (
+    PatchError,
+    json_patch,
+    merge_patch,
+    restore_problem,
+    strategic_patch_with_rest,
+)
+from penstock.embedded.fields.gotext import go_value
+from penstock.embedded.kinds.decode import DecodeError, decode
+from penstock.embedded.kinds.problems import go_json, go_quote
+from penstock.embedded.kinds.goform import in_go_order
 from penstock.embedded.server.bodies import Unreadable, go_json_error, json_type, parse
 from penstock.embedded.server.negotiation import YAML
-from penstock.embedded.status import StatusError, bad_request, unsupported_media_type
+from penstock.embedded.status import StatusError, bad_request, invalid_patch, unsupported_media_type
 
 if TYPE_CHECKING:
     from penstock.embedded.server.ports import ServedResource
@@ -66,6 +76,41 @@ def patched(obj: Object, patch: Any, kind: PatchKind, resource: ServedResource |
         return (merge_patch(obj, patch), patch) if schema is None else strategic_patch_with_rest(obj, patch, schema)
     except PatchError as error:
         raise StatusError(error.code, error.reason, error.message, details=error.code not in (400, 500)) from error
+
+
+class Patching:
+    """One patch that is no apply: what it makes of an object, and how its refusal is worded."""
+
+    def __init__(self, resource: ServedResource, kind: PatchKind, body: bytes) -> None:
+        self._resource = resource
+        self._kind: PatchKind = kind
+        self._patch = read_patch(body, kind)
+        self._left = self._patch
+
+    def make(self, obj: Object) -> Object:
+        """What the patch makes of the stored object."""
+        made, self._left = patched(obj, self._patch, self._kind, self._resource)
+        schema = self._resource.schema()
+        if self._kind == "strategic" and schema is not None and (problem := restore_problem(made, schema)):
+            raise self.refused(obj, problem)
+        return made
+
+    def refused(self, old: Object, why: str) -> StatusError:
+        """422: of a strategic patch the server shows what it left of the patch, else what came out."""
+        text = go_value(self._left) if self._kind == "strategic" else go_json(self._made_in_go(old))
+        return invalid_patch(go_quote(text), why)
+
+    def unreadable(self, old: Object, error: DecodeError) -> StatusError:
+        """The same for what came out and does not fit its type; the first mistake in Go's order counts."""
+        if self._kind != "strategic":
+            try:
+                decode(self._made_in_go(old))
+            except DecodeError as first:
+                error = first
+        return self.refused(old, str(error))
+
+    def _made_in_go(self, old: Object) -> Object:
+        return patched(in_go_order(old), self._patch, self._kind, self._resource)[0]
 
 
 def read_apply(body: bytes) -> Object:

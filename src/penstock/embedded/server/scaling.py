@@ -13,6 +13,7 @@ from penstock.embedded.fields import (
     scaled_managers,
     update,
 )
+from penstock.embedded.fields.tracking import bare
 from penstock.embedded.kinds.decode import DecodeError, decode
 from penstock.embedded.schema import Schema, builtin_schema
 from penstock.embedded.server import objects
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 _KIND, _VERSION = "Scale", "autoscaling/v1"
 _UNSET = -(2**31)
 """Replicas of a custom object that has none: whoever writes its scale has to set some."""
+_NO_VERSION = "request to convert CR to an invalid group/version: autoscaling/v1"
 _UNMANAGED = (
     "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
-    "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+    f"proper version: {_NO_VERSION}"
 )
+"""What the server stumbles over where it applies the scale of a custom object."""
 
 
 class Scaling:
@@ -86,6 +89,9 @@ class Scaling:
                 )
             except (FieldConflict, ApplyError, TypedError) as error:
                 raise apply_refused(error) from error
+            if self._resource.custom and bare(scale) != bare(live):
+                named = f"{target.namespace}/{target.name}; {_VERSION}, Kind={_KIND}"
+                raise plain_error(f"failed to convert new object ({named}) to proper version: {_NO_VERSION}")
             return self._scaled(obj, self._read(scale, target))
 
         return self._writer.change(target, change, managed=False, warnings=warnings)

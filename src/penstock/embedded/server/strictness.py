@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.embedded.fields import apply_problems, object_problems, patch_problems
 from penstock.embedded.server.negotiation import YAML
-from penstock.embedded.status import StatusError, bad_request, invalid_patch
+from penstock.embedded.status import StatusError, bad_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,8 @@ def check_object(
     resource: ServedResource,
     options: WriteOptions,
     warnings: list[str],
+    *,
+    creating: bool,
 ) -> None:
     """Warn of the fields of a whole object, or refuse it, as the request asks for."""
     schema = resource.schema()
@@ -32,7 +34,7 @@ def check_object(
     problems = object_problems(obj, schema, body=body, yaml=media_type == YAML, custom=resource.custom)
 
     def refusal() -> StatusError:
-        if resource.custom:
+        if resource.custom and creating:
             return bad_request(problems.sentence)
         version = resource.version
         return bad_request(
@@ -50,14 +52,16 @@ def check_patch(
     warnings: list[str],
     *,
     operations: bool,
-    shown: Callable[[Object], str],
-) -> None:
-    """The same for a patch and what it made of the object, which `shown` shows in the refusal."""
+) -> str:
+    """The same for a patch and what it made of the object; why it is refused, if it is."""
     schema = resource.schema()
     if options.validation == "Ignore" or schema is None:
-        return
+        return ""
     problems = patch_problems(made, schema, body=body, operations=operations)
-    _judge(problems, options, warnings, lambda: invalid_patch(shown(made), problems.sentence))
+    if problems and options.validation == "Strict":
+        return problems.sentence
+    warnings += problems.warnings
+    return ""
 
 
 def check_apply(body: bytes, wanted: Object, options: WriteOptions, warnings: list[str]) -> None:

@@ -16,19 +16,18 @@ from penstock.embedded.fields import settled, unreadable
 from penstock.embedded.kinds import Rules as KindRules
 from penstock.embedded.kinds import rules as kind_rules
 from penstock.embedded.kinds.decode import DecodeError
-from penstock.embedded.kinds.problems import go_quote
 from penstock.embedded.kinds.warnings import warnings as kind_warnings
-from penstock.embedded.server import conversion, deleting, objects
+from penstock.embedded.server import conversion, deleting, objects, owners
 from penstock.embedded.server.managing import FieldManagement
 from penstock.embedded.server.ports import Attempt, DeleteOptions, Plugins, Rules, ServedResource
 from penstock.embedded.server.targets import Outcome, Target
 from penstock.embedded.status import (
     StatusCause,
+    StatusError,
     already_exists,
     bad_request,
     conflict,
     invalid,
-    invalid_patch,
     modified,
     not_found,
     plain_error,
@@ -64,6 +63,7 @@ class Writer:
         told = warnings if warnings is not None else []
         rules = self.read(target, obj)
         objects.check_namespace(obj["metadata"], resource, target.namespace)
+        owners.once_each(obj, told)
         obj = self._fields.updated(target, None, obj)
         return self._insert(target, rules, obj, told)
 
@@ -75,6 +75,7 @@ class Writer:
         metadata = obj["metadata"]
         objects.check_namespace(metadata, resource, target.namespace)
         objects.check_name(metadata, target.name)
+        owners.once_each(obj, told)
         record = self._stored(target)
         if record is None:
             if not _may_create(target, rules):
@@ -95,12 +96,13 @@ class Writer:
         *,
         warnings: list[str] | None = None,
         managed: bool = True,
-        shown: Callable[[Object], str] | None = None,
+        check: Callable[[Object, Object], None] | None = None,
+        refusal: Callable[[Object, DecodeError], StatusError] | None = None,
     ) -> Outcome:
         """PATCH, but for apply: `make` turns a copy of the stored object into the new one.
 
-        Without `managed`, what it made has its managed fields already. `shown` is what to show of a result that
-        does not fit its kind; by default all of it.
+        Without `managed`, what it made has its managed fields already. `check` sees the stored object and what
+        `make` made of it once that fits its kind; `refusal` words what does not.
         """
         resource = target.resource
         told = warnings if warnings is not None else []
@@ -109,7 +111,15 @@ class Writer:
             raise not_found(resource.plural, target.name, group=resource.group)
         old = self.stored_object(resource, record)
         obj = make(self.stored_object(resource, record))
-        rules = self._read_patched(target, obj, shown or as_json)
+        made = copy(obj)
+        try:
+            if resource.custom or obj.get("metadata") is None:
+                objects.check_metadata_shape(obj, resource)
+            rules = self._shaped(resource, obj)
+        except DecodeError as error:
+            raise (bad_request(str(error)) if refusal is None else refusal(old, error)) from error
+        if check is not None:
+            check(old, made)
         objects.check_namespace(obj["metadata"], resource, target.namespace)
         objects.check_name(obj["metadata"], target.name)
         self._carry_over(target, obj, old)
@@ -205,15 +215,6 @@ class Writer:
             rules.default(obj)
         return rules
 
-    def _read_patched(self, target: Target, obj: Object, shown: Callable[[Object], str]) -> Rules:
-        made = copy(obj)
-        try:
-            if target.resource.custom or obj.get("metadata") is None:
-                objects.check_metadata_shape(obj, target.resource)
-            return self._shaped(target.resource, obj)
-        except DecodeError as error:
-            raise invalid_patch(shown(made), str(error)) from error
-
     def _default_applied(self, resource: ServedResource, wanted: Object, obj: Object) -> Rules:
         schema = resource.schema()
         made = copy(obj)
@@ -253,6 +254,7 @@ class Writer:
         )
         self._admit(attempt)
         obj = attempt.obj if attempt.obj is not None else obj
+        owners.once_each(obj, warnings, admitted=True)
         metadata = obj["metadata"]
         self._name(resource, namespace, metadata)
         rules.prepare_create(obj)
@@ -312,6 +314,7 @@ class Writer:
         )
         self._admit(attempt)
         obj = attempt.obj if attempt.obj is not None else obj
+        owners.once_each(obj, warnings, admitted=True)
         self._check_version(target, rules, obj, record)
         metadata = obj["metadata"]
         metadata["resourceVersion"] = str(record.revision)
@@ -396,8 +399,3 @@ class Writer:
 def _may_create(target: Target, rules: Rules) -> bool:
     """Whether an update of what is not there creates it; for such kinds one of the status does so too."""
     return target.subresource in ("", "status") and getattr(rules, "create_on_update", False)
-
-
-def as_json(obj: Object) -> str:
-    """The object as messages quote it."""
-    return go_quote(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS).decode())
