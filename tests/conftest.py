@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-pytest_plugins = ["pytester", "tests.blocking", "tests.skips", "tests.clusters"]
+pytest_plugins = ["pytester", "tests.blocking", "tests.skips", "tests.clusters", "tests.embedded.differential.seeds"]
 
 
 def pytest_configure() -> None:

@@ -1,4 +1,15 @@
-"""Answers without what cannot be equal on two servers: uids, resource versions, times, and what is drawn by lot."""
+"""Answers without what cannot be equal on two servers.
+
+This is the whole list; everything else has to be the same, key for key and word for word.
+
+- uids, resource versions and times, wherever they stand, also inside of objects that an error quotes.
+- The order of managedFields, which times decide.
+- What is drawn by lot: cluster IPs and node ports.
+- The order of the causes of a conflict: the server walks through the managers in a random order.
+- The lines of an error about several fields that do not fit their schema: the server walks through them likewise.
+- The order of keys in a fieldsV1 that an error quotes: after a write to a scale, and only then, numbers in keys stand
+  in the order of their digits.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +20,55 @@ import orjson
 
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-# An error quotes a whole patched object, which has its version in it.
-_QUOTED_VERSION = re.compile(r'(resourceVersion\\":\\")\d+')
 _CLUSTER_IP = re.compile(r"\b10\.0\.\d+\.\d+\b")
+_QUOTED = re.compile(r'(?<=Invalid value: )"(?:[^"\\]|\\.)*"')
+_SCHEMA_ERRORS = re.compile(r"errors:\n")
+_CONFLICT = "FieldManagerConflict"
 _DRAWN = frozenset({"nodePort", "healthCheckNodePort"})
+_FIRST_NODE_PORT = 30000
 
 
 def normal(value: Any, key: str = "") -> Any:
-    """The value with placeholders, and lists without an order of their own sorted."""
+    """The value with placeholders for what differs from server to server."""
     if isinstance(value, dict):
-        return {name: normal(child, name) for name, child in value.items()}
+        made = {name: normal(child, name) for name, child in value.items()}
+        return _sorted(made) if key == "fieldsV1" else made
     if isinstance(value, list):
         items = [normal(item) for item in value]
-        return sorted(items, key=_text) if key in {"managedFields", "causes"} else items
+        return sorted(items, key=_text) if key == "managedFields" or _is_conflict(items) else items
     if isinstance(value, str):
         return _normal_text(value, key)
-    return "<drawn>" if key in _DRAWN and isinstance(value, int) and value >= 30000 else value
+    return "<drawn>" if key in _DRAWN and isinstance(value, int) and value >= _FIRST_NODE_PORT else value
 
 
 def _normal_text(text: str, key: str) -> str:
     if key == "resourceVersion" and text:
         return "<version>"
-    text = _TIME.sub("<time>", _UID.sub("<uid>", text))
-    text = _QUOTED_VERSION.sub(r"\1<version>", _CLUSTER_IP.sub("<ip>", text))
-    if key == "message":
-        if "errors:\n" in text:
-            first, *lines = text.split("\n")
-            return "\n".join([first, *sorted(lines)])
-    return text
+    text = _CLUSTER_IP.sub("<ip>", _TIME.sub("<time>", _UID.sub("<uid>", text)))
+    if key != "message":
+        return text
+    if _SCHEMA_ERRORS.search(text):
+        first, *lines = text.split("\n")
+        return "\n".join([first, *sorted(lines)])
+    return _QUOTED.sub(_quoted, text)
+
+
+def _quoted(match: re.Match[str]) -> str:
+    """A whole object that an error quotes: as an object, but every key stays where it is."""
+    try:
+        # What is escaped in there for the sake of HTML stays escaped.
+        text: str = orjson.loads(match[0].replace("\\\\u00", "\\\\\\\\u00"))
+        return orjson.dumps(normal(orjson.loads(text))).decode() if text.startswith("{") else match[0]
+    except orjson.JSONDecodeError:
+        return match[0]
+
+
+def _is_conflict(items: list[Any]) -> bool:
+    return bool(items) and all(isinstance(item, dict) and item.get("reason") == _CONFLICT for item in items)
+
+
+def _sorted(value: Any) -> Any:
+    return {key: _sorted(value[key]) for key in sorted(value)} if isinstance(value, dict) else value
 
 
 def _text(value: Any) -> bytes:

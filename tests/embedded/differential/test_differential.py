@@ -1,42 +1,29 @@
-"""The embedded server answers as the real one does: every mismatch ever found, again.
+"""The embedded server answers as the real one does: every mismatch that was found once, again.
 
-`python -m tests.embedded.differential COUNT SEED` finds new ones: random sequences on both. Those that are known and
-not mended yet stand in `open.txt`.
+`test_sequences.py` compares new random sequences; `python -m tests.embedded.differential COUNT SEED` does so by hand.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import orjson
 import pytest
 import pytest_asyncio
 
 from penstock.embedded import cluster
-from tests.embedded.differential.compare import CASES, expected, from_plain
+from tests.embedded.differential.cases import files, read
 from tests.embedded.differential.drive import backend
-from tests.embedded.differential.normal import differences
+from tests.embedded.differential.normal import differences, normal
 from tests.embedded.differential.steps import STEPS, sequence
+from tests.embedded.fields.record import real_backend
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from tests.embedded.differential.drive import Backend
 
-OPEN = frozenset((Path(__file__).parent / "open.txt").read_text().split())
-
-
-@dataclass(frozen=True)
-class Replay:
-    """A sequence from a case file."""
-
-    path: str
-    steps: tuple[Any, ...]
-
-    def located(self) -> str:
-        return self.path.replace("{namespace}", "differential")
+CASES = [pytest.param(path, id=path.stem) for path in files()]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -48,32 +35,51 @@ async def embedded() -> AsyncGenerator[Backend]:
         yield made
 
 
-def _cases() -> list[Any]:
-    still_open = pytest.mark.xfail(reason="a difference that is known and still open", strict=False)
-    return [
-        pytest.param(path, id=path.stem, marks=[still_open] if path.stem in OPEN else [])
-        for path in sorted(CASES.glob("*.json"))
-    ]
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def real() -> AsyncGenerator[Backend]:
+    async with real_backend() as made:
+        yield made
 
 
-@pytest.fixture
-def case(request: pytest.FixtureRequest) -> dict[str, Any]:
-    path: Path = request.param
-    read: dict[str, Any] = orjson.loads(path.read_bytes())
-    return read
+async def different(server: Backend, path: Path) -> list[list[str]]:
+    """What a server answers otherwise than the file of a case says, step by step."""
+    case = read(path)
+    pairs = zip(case.answers, await server.run(case), strict=True)
+    return [differences(expected, answer.plain()) for expected, answer in pairs]
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("case", _cases(), indirect=True)
-async def test_a_mismatch_that_was_found_once(case: dict[str, Any], embedded: Backend) -> None:
-    replay = Replay(case["path"], tuple(from_plain(step) for step in case["steps"]))
-    answers = await embedded.run(replay)
-    pairs = zip(map(expected, case["answers"]), answers, strict=True)
-    found = [differences(theirs, ours.plain()) for theirs, ours in pairs]
-    assert found == [[] for _ in answers]
+@pytest.mark.parametrize("path", CASES)
+async def test_a_mismatch_that_was_found_once(path: Path, embedded: Backend) -> None:
+    found = await different(embedded, path)
+    assert found == [[] for _ in found]
+
+
+@pytest.mark.real
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("path", CASES)
+async def test_the_real_server_still_says_so(path: Path, real: Backend) -> None:
+    found = await different(real, path)
+    assert found == [[] for _ in found]
 
 
 def test_a_seed_makes_the_same_sequence_every_time() -> None:
     made = sequence(4711)
     assert made == sequence(4711)
     assert len(made.steps) == STEPS
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        pytest.param(
+            r'Invalid value: "{\"uid\":\"01234567-89ab-cdef-0123-456789abcdef\",\"a\":\"\\u003c\"}": no',
+            r'Invalid value: {"uid":"<uid>","a":"\\u003c"}: no',
+            id="an object that is quoted keeps its keys in place",
+        ),
+        pytest.param('Invalid value: "-bad-": no', 'Invalid value: "-bad-": no', id="other values stay"),
+        pytest.param("two errors:\n  .b: x\n  .a: y", "two errors:\n  .a: y\n  .b: x", id="errors of a schema"),
+    ],
+)
+def test_what_differs_from_server_to_server_is_replaced(message: str, expected: str) -> None:
+    assert normal(message, "message") == expected

@@ -199,8 +199,10 @@ def _test(document: _Document, path: str, value: Any) -> None:
 
 
 def _copy(document: _Document, operation: dict[str, Any]) -> None:
-    value = get(*document.place(_text(operation, "from")), missing=None)
+    source = _text(operation, "from")
+    get(*document.place(source), missing=None)
     target = document.place(_text(operation, "path"))
+    value = get(*document.place(source), missing=None)  # the way to the target may have opened it
     if value is not None:
         try:
             text = orjson.dumps(document.finished(value))
