@@ -12,6 +12,7 @@ import orjson
 from penstock.embedded.kinds import DecodeError, rules
 from penstock.embedded.kinds.addresses import ServiceAddresses
 from penstock.embedded.kinds.admission import KindAdmission
+from penstock.embedded.server.owners import once_each
 from penstock.embedded.server.ports import SYSTEM, Attempt, Operation, ServedResource
 from penstock.embedded.status import StatusError
 
@@ -151,6 +152,7 @@ def _read(found: Rules, obj: Object) -> Answer | None:
     kind, version = obj["kind"], obj["apiVersion"].rpartition("/")[2]
     try:
         found.default(obj)
+        once_each(obj, [])
     except DecodeError as error:
         return Answer(400, f'{kind} in version "{version}" cannot be handled as a {kind}: {error}')
     if found.namespaced:

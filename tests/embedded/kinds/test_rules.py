@@ -88,14 +88,3 @@ def test_kinds_without_rules_have_those_of_all() -> None:
     thing = rules("example.com", "Thing")
     obj: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "A", "namespace": "b"}}
     assert [one.field for one in thing.validate_create(obj)] == ["metadata.name"]
-
-
-def test_an_owner_that_is_named_twice_counts_once() -> None:
-    owner = {"apiVersion": "v1", "kind": "Secret", "name": "a", "uid": "u"}
-    obj: dict[str, Any] = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "a", "ownerReferences": [owner, dict(owner)]},
-    }
-    rules("", "ConfigMap").default(obj)
-    assert obj["metadata"]["ownerReferences"] == [owner]

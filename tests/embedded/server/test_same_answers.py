@@ -34,23 +34,11 @@ def known() -> dict[str, list[dict[str, Any]]]:
     return recorded()
 
 
-GAPS = {
-    "an empty list that is always written": "reading turns [] into null before managed fields are counted",
-}
-"""What is known to differ, and why; each is a defect of the embedded server."""
-
-
-def scenarios() -> list[Any]:
-    return [
-        pytest.param(name, marks=pytest.mark.xfail(reason=GAPS[name])) if name in GAPS else name for name in SCENARIOS
-    ]
-
-
 def told(request: Request) -> str:
     return f"{request.method} {request.path} {request.body if request.body is not None else ''}"
 
 
-@pytest.mark.parametrize("scenario", scenarios())
+@pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_answers_as_the_real_server(
     backend: Backend, known: dict[str, list[dict[str, Any]]], scenario: str
 ) -> None:

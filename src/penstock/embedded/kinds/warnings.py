@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     Warn = Callable[[Object, Object | None], list[str]]
 
-_NAME = (
-    "metadata.name: this is used in {}, which can result in surprising behavior; a DNS label is recommended: [{}]"
-)
+_NAME = "metadata.name: this is used in {}, which can result in surprising behavior; a DNS label is recommended: [{}]"
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
 _HINTS = "service.kubernetes.io/topology-aware-hints"
@@ -93,8 +91,7 @@ def _cron_job(new: Object, old: Object | None) -> list[str]:
     if old is not None and "TZ" in new["spec"]["schedule"]:
         page = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
         found.append(
-            "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, "
-            f"see {page} for more details"
+            f"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see {page} for more details"
         )
     return found
 
