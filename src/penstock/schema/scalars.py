@@ -139,8 +139,8 @@ def _duration(value: Any) -> str:
 
 
 def _bytes(value: Any) -> str:
-    if type(value) is list and all(type(number) is int and 0 <= number < 256 for number in value):
-        return binascii.b2a_base64(bytes(value), newline=False).decode()
+    if type(value) is list:
+        return binascii.b2a_base64(bytes(map(_byte, value)), newline=False).decode()
     if type(value) is not str:
         raise Mismatch(json_type(value), "[]uint8")
     if _BASE64.fullmatch(value):
@@ -150,6 +150,14 @@ def _bytes(value: Any) -> str:
         return binascii.b2a_base64(binascii.a2b_base64(text, strict_mode=True), newline=False).decode()
     except (binascii.Error, ValueError):
         raise DecodeError(f"illegal base64 data at input byte {_first_illegal(text)}") from None
+
+
+def _byte(value: Any) -> int:
+    if value is None:
+        return 0
+    if type(value) is int and 0 <= value < 256:
+        return value
+    raise Mismatch(f"number {value}" if type(value) in (int, float) else json_type(value), "uint8")
 
 
 def _first_illegal(text: str) -> int:

@@ -73,9 +73,10 @@ class Backend:
 
     async def clear(self, sequence: Asked) -> None:
         """Take the object of a sequence away, whatever holds it."""
-        released = {"metadata": {"finalizers": None}}
-        await self.ask("PATCH", sequence.located(), released, content_type="application/merge-patch+json")
-        await self.ask("DELETE", sequence.located())
+        _, left, _ = await self.ask("DELETE", sequence.located(), query={"propagationPolicy": "Background"})
+        if (left or {}).get("metadata", {}).get("finalizers"):
+            released = {"metadata": {"finalizers": None}}
+            await self.ask("PATCH", sequence.located(), released, content_type="application/merge-patch+json")
 
     async def _step(self, step: Step, main: str) -> Answer:
         code, answer, warnings = await self.ask(

@@ -90,7 +90,8 @@ class Scaling:
             except (FieldConflict, ApplyError, TypedError) as error:
                 raise apply_refused(error) from error
             if self._resource.custom and bare(scale) != bare(live):
-                named = f"{target.namespace}/{target.name}; {_VERSION}, Kind={_KIND}"
+                told = wanted.get("metadata") or {}
+                named = f"{told.get('namespace') or ''}/{told.get('name') or ''}; {_VERSION}, Kind={_KIND}"
                 raise plain_error(f"failed to convert new object ({named}) to proper version: {_NO_VERSION}")
             return self._scaled(obj, self._read(scale, target))
 
