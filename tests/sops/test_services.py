@@ -160,7 +160,7 @@ class Accounts:
         self.asked.append((namespace, name, audience))
         return jwt(f"system:serviceaccount:{namespace}:{name}")
 
-    async def annotations(self, namespace: str, name: str) -> dict[str, str]:  # noqa: ARG002 - the real signature
+    async def annotations(self, namespace: str, name: str) -> dict[str, str]:
         return self.notes
 
 

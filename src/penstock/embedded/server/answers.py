@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import os
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -41,7 +42,7 @@ class Answer:
     """What an object answer is turned into: JSON as it is, or YAML."""
 
     def warn(self, warnings: list[str]) -> Answer:
-        self.headers += [(b"warning", warning_header(text)) for text in _within_limits(warnings)]
+        self.headers += [(b"warning", warning_header(text)) for text in shortened(warnings)]
         return self
 
 
@@ -65,17 +66,16 @@ def error_answer(error: StatusError) -> Answer:
     return answer
 
 
-def _within_limits(warnings: list[str]) -> list[str]:
-    """Each warning once; when they are long together, each is cut, and what is too much then is left out."""
-    told = list(dict.fromkeys(warnings))
-    if sum(map(len, told)) <= WARNINGS_LIMIT:
+def shortened(warnings: list[str]) -> list[str]:
+    """The warnings that go into an answer: each once, and when all are too long each cut and the last left out."""
+    told = [text for text in dict.fromkeys(warnings) if text]
+    fitting = next((n for n, end in enumerate(accumulate(map(len, told))) if end > WARNINGS_LIMIT), None)
+    if fitting is None:
         return told
-    kept: list[str] = []
-    for text in told:
-        if sum(map(len, kept)) >= WARNINGS_LIMIT:
-            break
-        kept.append(text[:WARNING_LIMIT])
-    return kept
+    cut = [text[:WARNING_LIMIT] for text in told]
+    lengths = list(accumulate(map(len, cut)))
+    # As on the real server: those that were told before it was too much stay, cut; others follow while there is room.
+    return [text for n, text in enumerate(cut) if n <= fitting or lengths[n - 1] < WARNINGS_LIMIT]
 
 
 def warning_header(text: str) -> bytes:

@@ -15,8 +15,8 @@ from penstock.embedded.fields import (
 )
 from penstock.embedded.fields.gotext import go_value
 from penstock.embedded.kinds.decode import DecodeError, decode
-from penstock.embedded.kinds.problems import go_json, go_quote
 from penstock.embedded.kinds.goform import in_go_order
+from penstock.embedded.kinds.problems import go_json, go_quote
 from penstock.embedded.server.bodies import Unreadable, go_json_error, json_type, parse
 from penstock.embedded.server.negotiation import YAML
 from penstock.embedded.status import StatusError, bad_request, invalid_patch, unsupported_media_type
