@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bench import kustomize_trees as trees
 from penstock import cel
 from penstock.kustomize import Options, build_result
-from penstock.kustomize.cache import CACHE
+from penstock.kustomize.cache import SHARED
 from penstock.render import Overlay, Recipe, prepare, render
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def main() -> None:
         plain = Recipe(path=path, overlay=overlay)
         unused = Recipe(path=path, overlay=overlay, variables={"unused": "1"})
         used = Recipe(path=path, overlay=Overlay(target_namespace="${team}"), variables={"team": "blue"})
-        _row("build, first", lambda: build_result(top, options=options), before=CACHE.clear)
+        _row("build, first", lambda: build_result(top, options=options), before=SHARED.clear)
         _row("build, again", lambda: build_result(top, options=options))
         _row("render", lambda: render(root, plain))
         _row("render, a variable that nobody uses", lambda: render(root, unused))

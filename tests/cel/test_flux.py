@@ -12,7 +12,7 @@ from penstock import cel
 from penstock.cel import times
 from penstock.cel.values import Duration, Optional, Timestamp, TypeValue, UInt, type_name
 from tests.cel.expressions import DECLARED, VARIABLES, expression, soup
-from tests.peers import Answer, flux
+from tests.peers import Answer, flux_says
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
@@ -34,7 +34,7 @@ def ask(expressions: list[tuple[str, bool]]) -> list[Answer]:
         {"expression": text, "declared": DECLARED if declared else None, "variables": VARIABLES}
         for text, declared in expressions
     ]
-    return flux("cel", questions)
+    return flux_says("cel", questions)
 
 
 def plain(value: Any) -> Any:

@@ -27,7 +27,7 @@ def resources_of(tree: LayeredTree, folder: str) -> list[str]:
 
     No ignore rules count here: what is not meant for the cluster was left out of the artifact by its source.
     """
-    context = Context(Options())
+    context = Context(Options(), None)
     found: list[str] = []
     for path, is_folder in _walk(folder, ".", 0):
         if not is_folder:

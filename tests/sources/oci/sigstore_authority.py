@@ -83,7 +83,7 @@ class Sigstore:
         signed = signature(key, payload)
         entry = self._entry(_hashed(certificate, payload, signed), "hashedrekord")
         proof = entry["inclusionProof"]
-        answer = {
+        answer: dict[str, Any] = {
             "body": entry["canonicalizedBody"],
             "integratedTime": int(entry["integratedTime"]),
             "logID": base64.b64decode(entry["logId"]["keyId"]).hex(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock.embedded.kinds.problems import go_quote
-from penstock.embedded.kinds.quantity import NANO, parse
+from penstock.schema.quantity import NANO, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
