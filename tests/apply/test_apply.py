@@ -179,8 +179,12 @@ async def test_all_problems_are_told_and_nothing_is_written(cluster: Cluster) ->
     broken = deployment(cluster)
     broken["spec"]["replicas"] = -1
     misspelt = service(cluster, nodePorts="yes")
+
+    async def write_ahead(_entries: Sequence[InventoryEntry]) -> None:
+        raise AssertionError("what is not going to be written is not announced")
+
     with pytest.raises(ApplyFailed) as failure:
-        await apply(cluster, [extra, config_map(cluster), broken, misspelt])
+        await apply(cluster, [extra, config_map(cluster), broken, misspelt], write_ahead=write_ahead)
     first, second = failure.value.problems
     assert first.startswith(f"Service/{cluster.namespace}/web dry-run failed: ")
     assert second.startswith(f"Deployment/{cluster.namespace}/web dry-run failed (Invalid): ")
