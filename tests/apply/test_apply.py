@@ -8,11 +8,9 @@ import pytest
 
 from penstock.apply import Applier, ApplyFailed
 from penstock.kube import connect
-from penstock.kube.errors import NotFound
-from penstock.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from penstock.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.apply.world import (
     CLUSTER_ROLES,
-    MANAGER,
     OWNER,
     SERVICE_ACCOUNTS,
     SERVICES,
@@ -25,7 +23,6 @@ from tests.apply.world import (
     edit,
     exists,
     live,
-    managers,
     namespace_object,
     obj,
     secret,
@@ -206,81 +203,6 @@ async def test_objects_of_a_namespace_that_the_set_brings(cluster: Cluster) -> N
         await cluster.client.delete(NAMESPACES, extra["metadata"]["name"])
 
 
-def widgets(group: str, *fields: str) -> Object:
-    properties = {name: {"type": "integer"} for name in ("size", *fields)}
-    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
-    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
-    return obj(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}", spec=spec)
-
-
-async def test_a_kind_and_its_objects_in_one_set(cluster: Cluster) -> None:
-    group = f"{cluster.namespace}.example.com"
-    widget = {
-        "apiVersion": f"{group}/v1",
-        "kind": "Widget",
-        "metadata": {"name": "one", "namespace": cluster.namespace, "labels": OWNER.labels()},
-        "spec": {"size": 1},
-    }
-    ahead: list[str] = []
-
-    async def write_ahead(entries: Sequence[InventoryEntry]) -> None:
-        with pytest.raises(NotFound):
-            await cluster.client.get(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}")
-        ahead.extend(entry.id for entry in entries)
-
-    try:
-        changes = await apply(cluster, [widget, widgets(group)], write_ahead=write_ahead)
-        assert actions(changes) == {f"CustomResourceDefinition/widgets.{group}": "created", "Widget/one": "created"}
-        assert ahead == [entry.id for entry in changes.inventory().entries]
-        wrong = {**widget, "spec": {"size": "large"}}
-        with pytest.raises(ApplyFailed, match=r"^Widget/.*/one dry-run failed"):
-            await apply(cluster, [wrong, widgets(group)])
-    finally:
-        await cluster.client.delete(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}")
-
-
-async def test_a_field_that_a_new_version_of_the_kind_brings(cluster: Cluster) -> None:
-    group = f"{cluster.namespace}.example.com"
-    widget = {
-        "apiVersion": f"{group}/v1",
-        "kind": "Widget",
-        "metadata": {"name": "one", "namespace": cluster.namespace, "labels": OWNER.labels()},
-        "spec": {"size": 1},
-    }
-    try:
-        await apply(cluster, [widget, widgets(group)])
-        tiered = {**widget, "spec": {"size": 1, "tier": 2}}
-        with pytest.raises(ApplyFailed, match="field not declared in schema"):
-            await apply(cluster, [tiered, widgets(group)])
-        changes = await apply(cluster, [tiered, widgets(group, "tier")])
-        assert set(actions(changes).values()) == {"configured"}
-        assert (await live(cluster, tiered))["spec"] == {"size": 1, "tier": 2}
-    finally:
-        await cluster.client.delete(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}")
-
-
-async def test_a_mistake_that_only_the_new_kind_reveals_stops_the_rest(cluster: Cluster) -> None:
-    """What the CRD brings is validated as soon as it is there, before anything of the later stages is written."""
-    group = f"{cluster.namespace}.example.com"
-    widget = {
-        "apiVersion": f"{group}/v1",
-        "kind": "Widget",
-        "metadata": {"name": "one", "namespace": cluster.namespace, "labels": OWNER.labels()},
-        "spec": {"size": "large"},
-    }
-    try:
-        with pytest.raises(ApplyFailed) as failure:
-            await apply(cluster, [widget, widgets(group), config_map(cluster)])
-        assert failure.value.problems[0].startswith(f"Widget/{cluster.namespace}/one dry-run failed")
-        assert failure.value.changes.lines() == [f"CustomResourceDefinition/widgets.{group} created"]
-        assert str(failure.value).endswith(f"\nCustomResourceDefinition/widgets.{group} created")
-        assert not await exists(cluster, config_map(cluster))
-    finally:
-        await cluster.client.delete(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}")
-
-
 async def test_what_is_written_ahead_must_be_kept_before_the_first_write(cluster: Cluster) -> None:
     async def lost(_entries: Sequence[InventoryEntry]) -> None:
         raise RuntimeError("the lease is gone")
@@ -300,70 +222,6 @@ async def test_nothing_is_written_ahead_when_nothing_is_to_be_written(cluster: C
     await apply(cluster, objects, write_ahead=write_ahead)
     await apply(cluster, objects, write_ahead=write_ahead)
     assert [len(entries) for entries in told] == [2]
-
-
-@pytest.mark.scenario("22.11 Cleanup")
-async def test_what_kubectl_applied_becomes_ours(cluster: Cluster) -> None:
-    wanted = config_map(cluster, key="1")
-    by_hand = {
-        **wanted,
-        "metadata": {
-            **wanted["metadata"],
-            "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "mine": "stays-not"},
-            "labels": {**OWNER.labels(), "fluxcd.io/sync-gc-mark": "x"},
-        },
-        "data": {"key": "1", "extra": "by hand"},
-    }
-    await cluster.client.create(CONFIG_MAPS, by_hand, manager="kubectl-client-side-apply")
-    assert actions(await apply(cluster, [wanted])) == {"ConfigMap/settings": "configured"}
-    found = await live(cluster, wanted)
-    assert managers(found) == {(MANAGER, "Apply")}
-    assert "annotations" not in found["metadata"]
-    assert found["metadata"]["labels"] == OWNER.labels()
-    assert found["data"] == {"key": "1"}
-    assert actions(await apply(cluster, [wanted])) == {"ConfigMap/settings": "unchanged"}
-
-
-@pytest.mark.scenario("22.11 Cleanup")
-async def test_what_kubectl_added_goes_unless_the_object_says_merge(cluster: Cluster) -> None:
-    wanted = config_map(cluster, key="1")
-    await apply(cluster, [wanted])
-    await edit(cluster.client, wanted, {"data": {"extra": "by hand"}})
-    merging = annotated(wanted, ssa="Merge")
-    await apply(cluster, [merging])
-    assert (await live(cluster, wanted))["data"] == {"key": "1", "extra": "by hand"}
-    # The live object still says so: the first apply takes the annotation away, the next one the field.
-    for _ in range(2):
-        assert actions(await apply(cluster, [wanted])) == {"ConfigMap/settings": "configured"}
-    assert (await live(cluster, wanted))["data"] == {"key": "1"}
-
-
-@pytest.mark.scenario("22.11 Cleanup")
-async def test_what_kubectl_applied_on_the_server_becomes_ours(cluster: Cluster) -> None:
-    wanted = config_map(cluster, key="1")
-    await cluster.client.apply(CONFIG_MAPS, {**wanted, "data": {"key": "1", "more": "2"}}, manager="kubectl")
-    await apply(cluster, [wanted])
-    found = await live(cluster, wanted)
-    assert managers(found) == {(MANAGER, "Apply")}
-    assert found["data"] == {"key": "1"}
-
-
-@pytest.mark.parametrize(
-    ("manager", "gone"),
-    [
-        pytest.param("node-fetch", True, id="a manager that the operator names"),
-        pytest.param("node-fetch-2", True, id="and those whose names begin so"),
-        pytest.param("good-name", False, id="others are left alone"),
-        pytest.param("flux-client-side-apply", False, id="the peers' client is left alone"),
-    ],
-)
-async def test_disallowed_managers(cluster: Cluster, manager: str, gone: bool) -> None:
-    wanted = config_map(cluster, key="1")
-    applier = Applier(cluster.client, override_managers=["node-fetch"])
-    await applier.apply([wanted], owner=OWNER)
-    await edit(cluster.client, wanted, {"data": {"other": "2"}}, manager=manager)
-    await applier.apply([wanted], owner=OWNER)
-    assert ("other" not in (await live(cluster, wanted))["data"]) is gone
 
 
 async def test_a_rival_owner_is_told(cluster: Cluster) -> None:

@@ -13,7 +13,6 @@ from penstock.apply import Applier, ApplyFailed, Owner, PruneFailed, Termination
 from penstock.apply.inventory import survivors
 from penstock.kube import connect
 from penstock.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
-from tests.apply.test_apply import widgets
 from tests.apply.world import (
     OWNER,
     SERVICE_ACCOUNTS,
@@ -28,6 +27,7 @@ from tests.apply.world import (
     namespace_object,
     obj,
     secret,
+    widgets,
 )
 from tests.faults.discovery import omits_group, stales_group
 from tests.faults.proxy import faulty

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.apply import Applier, Owner
 from penstock.kube import ObjectRef, Resource
 from penstock.kube.errors import NotFound
-from penstock.kube.resources import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, SECRETS
+from penstock.kube.resources import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, NAMESPACES, SECRETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,3 +102,13 @@ def managers(thing: Object) -> set[tuple[str, str]]:
 
 def namespace_object(name: str) -> Object:
     return obj(NAMESPACES, name)
+
+
+def widgets(group: str, *fields: str) -> Object:
+    """A CRD of the kind Widget, whose spec has a size and these other numbers."""
+    properties = {name: {"type": "integer"} for name in ("size", *fields)}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [version]}
+    return obj(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}", spec=spec)
