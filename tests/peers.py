@@ -95,12 +95,17 @@ def flux_controller(name: str, version: str) -> Path:
     return program
 
 
+def flux_libraries() -> Path:
+    """The path of a program around the libraries of Flux; NoGo when there is no Go."""
+    return built(FLUX_LIBRARIES.name, FLUX_LIBRARIES)
+
+
 def flux_says(verb: str, questions: Iterable[Any]) -> list[Answer]:
     """What Flux's own libraries answer; the test is skipped where they cannot be built."""
     try:
-        program = built(FLUX_LIBRARIES.name, FLUX_LIBRARIES)
+        program = flux_libraries()
     except NoGo as error:
-        pytest.skip(f"needs Go: {error}")
+        pytest.skip(f"not here: {error}")
     asked = "".join(f"{json.dumps(question)}\n" for question in questions)
     told = subprocess.run([program, verb], input=asked, capture_output=True, text=True, check=True, timeout=300).stdout
     return [Answer(**json.loads(line)) for line in told.splitlines()]

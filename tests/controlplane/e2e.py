@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from tests.clusters import GIVEN
 from tests.controlplane.build import BuildError, NoGo, build, kubernetes_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 WORKERS = "2"
 """Two share the one control plane: more would only wait for it on a small machine."""
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str]) -> int:
         return _run(f"the cluster of {given}", arguments)
     try:
         build()
+        _build_peers()
     except NoGo as error:
         _say(framed(f"e2e NOT RUN: {error}, and {GIVEN} names no cluster"))
         return 0
@@ -39,6 +41,35 @@ def main(arguments: Sequence[str]) -> int:
         _say(f"error: {error}")
         return 1
     return _run(f"Kubernetes {kubernetes_version()}", arguments)
+
+
+def _build_peers() -> None:
+    """Build every real program that a test compares us with: a build takes longer than a test may."""
+    from tests import peers
+    from tests.controllers.sources.flux import VERSIONS
+    from tests.health import real_kstatus
+    from tests.kustomize import differential
+    from tests.semver import test_real
+    from tests.sops import real_sops
+
+    controllers = {name: partial(peers.flux_controller, name, version) for name, version in VERSIONS.items()}
+    programs: dict[str, Callable[[], Path]] = {
+        "kustomize": differential.real,
+        "sops": real_sops.program,
+        "flux": peers.flux,
+        **controllers,
+        "the libraries of Flux": peers.flux_libraries,
+        "the health rules of Flux": real_kstatus.program,
+        "the versions of Helm": test_real.peer,
+    }
+    for name, program in programs.items():
+        started = time.monotonic()
+        try:
+            program()
+        except subprocess.CalledProcessError as error:
+            raise BuildError(f"the real {name} cannot be built: {error}") from error
+        if (took := time.monotonic() - started) > 1:
+            _say(f"built {name} in {took:.0f} s")
 
 
 def framed(sentence: str) -> str:
