@@ -95,6 +95,14 @@ class ArtifactFetcher:
             return
         raise FetchError(f"cannot fetch the artifact '{artifact.path}' after {self._tries} tries: {told}")
 
+    async def check(self, artifact: Artifact) -> None:
+        """Ask whether the artifact is still there, without fetching it; ArtifactGone when it is not."""
+        try:
+            async with self._session.head(self._url(artifact), allow_redirects=False) as answer:
+                _judge(answer, artifact)
+        except (_Again, aiohttp.ClientError, TimeoutError) as error:
+            raise FetchError(f"cannot ask for the artifact '{artifact.path}': {error}") from error
+
     def _url(self, artifact: Artifact) -> URL:
         from yarl import URL
 

@@ -38,6 +38,8 @@ class _Tree:
     users: int = 0
     size: int = 0
     ready: bool = False
+    urls: set[str] = field(default_factory=set[str])
+    """Where it was found."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -78,12 +80,23 @@ class Trees:
                 if not tree.ready:
                     tree.size = await self._unpack(artifact, tree.path)
                     tree.ready = True
+                elif artifact.url not in tree.urls and not self._is_local(artifact):
+                    await self._fetcher.check(artifact)  # the same content at another address must be there too
+                tree.urls.add(artifact.url)
             yield tree.path
         finally:
             tree.users -= 1
             if self._trees.get(key) is tree:
                 self._trees[key] = self._trees.pop(key)
             await self._tidy()
+
+    def _is_local(self, artifact: Artifact) -> bool:
+        if self._store is None:
+            return False
+        try:
+            return self._store.file(artifact).exists()
+        except ArtifactMissing:
+            return False
 
     async def _unpack(self, artifact: Artifact, path: Path) -> int:
         async with self._scratch.directory("unpack") as room:
