@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.api.inventory import Identity, Inventory, InventoryEntry
-from penstock.apply.inventory import Pruned, identities, merged, stale, survivors
+from penstock.apply.inventory import Pruned, identities, merged, readable, stale, survivors
 
 
 def _entries(names: str) -> tuple[InventoryEntry, ...]:
@@ -73,3 +73,11 @@ def test_merge_of_nothing_does_nothing() -> None:
     inventory = Inventory(entries=_entries("test1"))
     assert merged(None, _entries("test2")) is None
     assert merged(inventory, None) is inventory
+
+
+def test_entries_that_name_no_object_are_left_out() -> None:
+    good = _entries("a b")
+    assert readable(Inventory(entries=(good[0], InventoryEntry(id="nonsense", v="v1"), good[1]))) == Inventory(
+        entries=good
+    )
+    assert readable(None) is None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from penstock.api.inventory import Identity, Inventory
+from penstock.api.inventory import Identity, InvalidInventoryId, Inventory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,3 +48,18 @@ def survivors(candidates: Iterable[InventoryEntry], outcome: Mapping[Identity, P
     An object that was skipped on purpose is nobody's any more. One without an outcome was never reached.
     """
     return [entry for entry in candidates if outcome.get(entry.identity, "unknown") == "unknown"]
+
+
+def readable(inventory: Inventory | None) -> Inventory | None:
+    """The inventory without entries that name no object: they were written by hand, and nothing is deleted for them."""
+    if inventory is None:
+        return None
+    kept = tuple(entry for entry in inventory.entries if _names_object(entry))
+    return inventory if len(kept) == len(inventory.entries) else Inventory(entries=kept)
+
+
+def _names_object(entry: InventoryEntry) -> bool:
+    try:
+        return bool(entry.identity)
+    except InvalidInventoryId:
+        return False
