@@ -1,0 +1,150 @@
+"""What a Kustomization reads besides its source: variables, decryption keys and kubeconfigs, of its own namespace."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from typing import TYPE_CHECKING
+
+from penstock.controllers.kustomization.accounts import Accounts
+from penstock.errors import PenstockError
+from penstock.kube import Identity
+from penstock.kube.errors import KubeError, NotFound
+from penstock.kube.resources import CONFIG_MAPS, SECRETS
+from penstock.render import (
+    Decryption,
+    DecryptionSettings,
+    KeyMaterial,
+    merge_variables,
+    open_keyring,
+    verifies_mac,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from penstock.api.kustomization import Kustomization, SubstituteReference
+    from penstock.api.references import SecretKeyReference
+    from penstock.controllers.kustomization.settings import Settings
+    from penstock.kube import Client, Object
+    from penstock.sops import Keyring
+
+
+class BadReference(PenstockError):
+    """An object that the spec names does not hold what it should."""
+
+
+class References:
+    """Reads with the controller's rights, or with the tenant's where the operator wants that."""
+
+    def __init__(self, client: Client, settings: Settings, *, environment: Mapping[str, str] = os.environ) -> None:
+        self._client = client
+        self._settings = settings
+        self._environment = {key: value for key, value in environment.items() if key.startswith("VAULT_")}
+
+    async def variables(self, kustomization: Kustomization) -> dict[str, str]:
+        """Everything that `spec.postBuild` gives a value, the later over the earlier."""
+        post_build = kustomization.spec.post_build
+        if post_build is None:
+            return {}
+        sources = [await self._data(kustomization, reference) for reference in post_build.substitute_from]
+        return merge_variables(sources, post_build.substitute)
+
+    async def keys(self, kustomization: Kustomization) -> KeyMaterial | None:
+        """What opens encrypted files: the Secret that the spec names, or else the operator's age keys."""
+        decryption, namespace = kustomization.spec.decryption, kustomization.metadata.namespace
+        if decryption is None:
+            return None
+        own = decryption.secret_ref.name if decryption.secret_ref else ""
+        data: dict[str, bytes] = {}
+        place = ""
+        if own:
+            place, data = f"{namespace}/{own}", await self._secret(self._reader(kustomization), namespace, own)
+        elif shared := self._settings.age_secret:
+            # The operator's own Secret is never the tenant's to read.
+            namespace = self._settings.runtime_namespace
+            place, data = f"{namespace}/{shared}", await self._secret(self._client, namespace, shared)
+        return KeyMaterial(
+            provider=decryption.provider,
+            secret=place,
+            data=data,
+            only_age=not own,
+            verify=verifies_mac(kustomization.metadata.annotations),
+            account=decryption.service_account_name,
+            environment=self._environment,
+        )
+
+    async def account_keyring(self, kustomization: Kustomization) -> Keyring | None:
+        """The keys that a service account of the tenant opens, if the spec names one for decryption."""
+        decryption, namespace = kustomization.spec.decryption, kustomization.metadata.namespace
+        if decryption is None or not decryption.service_account_name:
+            return None
+        shared = self._settings.age_secret
+        settings = DecryptionSettings(
+            age_secret=(self._settings.runtime_namespace, shared) if shared else None,
+            service_accounts=Accounts(self._client),
+            environment=self._environment,
+        )
+        asked = Decryption(
+            decryption.provider,
+            decryption.secret_ref.name if decryption.secret_ref else "",
+            decryption.service_account_name,
+        )
+
+        async def read(place: str, name: str) -> Mapping[str, bytes]:
+            reader = self._reader(kustomization) if place == namespace else self._client
+            return await self._secret(reader, place, name)
+
+        return await open_keyring(asked, namespace, read, settings)
+
+    async def _secret(self, reader: Client, namespace: str, name: str) -> dict[str, bytes]:
+        try:
+            return _bytes(await reader.get(SECRETS, name, namespace))
+        except NotFound:
+            raise
+        except KubeError as error:
+            raise BadReference(f"cannot get sops decryption Secret '{namespace}/{name}': {error}") from error
+
+    async def kubeconfig(self, kustomization: Kustomization, reference: SecretKeyReference) -> tuple[str, bytes]:
+        """Where a kubeconfig comes from, for errors, and its text."""
+        place = f"{kustomization.metadata.namespace}/{reference.name}"
+        try:
+            obj = await self._reader(kustomization).get(SECRETS, reference.name, kustomization.metadata.namespace)
+        except KubeError as error:
+            raise BadReference(f"unable to read KubeConfig secret '{place}' error: {error}") from error
+        data = _bytes(obj)
+        for key in (reference.key,) if reference.key else ("value", "value.yaml"):
+            if key in data:
+                return f"Secret {place}", data[key]
+        wanted = reference.key or "value"
+        raise BadReference(f"KubeConfig secret '{place}' does not contain a '{wanted}' key with a kubeconfig")
+
+    async def _data(self, kustomization: Kustomization, reference: SubstituteReference) -> Mapping[str, str | bytes]:
+        resource = SECRETS if reference.kind == "Secret" else CONFIG_MAPS
+        try:
+            obj = await self._reader(kustomization).get(resource, reference.name, kustomization.metadata.namespace)
+        except NotFound as error:
+            if reference.optional:
+                return {}
+            raise BadReference(f"substitute from '{reference.kind}/{reference.name}' error: {error}") from error
+        except KubeError as error:
+            raise BadReference(f"substitute from '{reference.kind}/{reference.name}' error: {error}") from error
+        if reference.kind == "ConfigMap":
+            return {str(key): str(value) for key, value in (obj.get("data") or {}).items()}
+        return _bytes(obj)
+
+    def _reader(self, kustomization: Kustomization) -> Client:
+        account = kustomization.spec.service_account_name or self._settings.default_service_account
+        if not (self._settings.tenant_reads and account):
+            return self._client
+        return self._client.impersonate(Identity.service_account(kustomization.metadata.namespace, account))
+
+
+def _bytes(obj: Object) -> dict[str, bytes]:
+    data = obj.get("data") or {}
+    try:
+        return {str(key): base64.b64decode(value or "", validate=True) for key, value in data.items()}
+    except (binascii.Error, TypeError, ValueError):
+        name = (obj.get("metadata") or {}).get("name")
+        raise BadReference(f"Secret {name!r} has data that is no base64") from None
