@@ -143,7 +143,7 @@ class World:
             "metadata": metadata,
             "spec": {key: value for key, value in wanted.items() if value is not None},
         }
-        return await self.client.apply(KUSTOMIZATIONS, body, manager="tests", force=True)
+        return await self._seen(await self.client.apply(KUSTOMIZATIONS, body, manager="tests", force=True))
 
     async def change(self, spec: Mapping[str, Any] | None = None, *, name: str = NAME, **metadata: Any) -> Object:
         """Change fields of a Kustomization, as a merge patch."""
@@ -152,7 +152,15 @@ class World:
             body["spec"] = dict(spec)
         if metadata:
             body["metadata"] = metadata
-        return await self.client.patch(KUSTOMIZATIONS, name, self.namespace, body)
+        return await self._seen(await self.client.patch(KUSTOMIZATIONS, name, self.namespace, body))
+
+    async def _seen(self, obj: Object) -> Object:
+        """Wait until the watch has come as far: what is looked at next must not be older."""
+        metadata = obj["metadata"]
+        await self.until(
+            lambda: bool(self.live(metadata["name"])) and _version(self.live(metadata["name"])) >= _version(obj)
+        )
+        return obj
 
     async def ask(self, token: str, *, name: str = NAME) -> None:
         """Ask for a run, as `flux reconcile` does."""
@@ -320,6 +328,10 @@ class World:
 
     async def remove_account(self, name: str) -> None:
         await self.client.delete(SERVICE_ACCOUNTS, name, self.namespace)
+
+
+def _version(obj: Object) -> int:
+    return int(obj["metadata"]["resourceVersion"])
 
 
 def _about(events: list[Object], name: str, revision: str | None) -> list[Object]:
