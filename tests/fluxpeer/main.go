@@ -17,6 +17,7 @@ var verbs = map[string]func(json.RawMessage) (any, error){
 	"cel":       evaluate,
 	"envsubst":  substitute,
 	"normalise": normalise,
+	"render":    render,
 }
 
 func main() {

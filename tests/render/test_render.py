@@ -273,6 +273,9 @@ def substituted(
         pytest.param("${number}m", "123m", id="a number with a unit is text"),
         pytest.param("${empty}", None, id="nothing is null"),
         pytest.param("|\n    a $${var}\n    b \\? c\n", "a ${var}\nb \\? c\n", id="a block of text"),
+        pytest.param("2001-01-01${empty}", "2001-01-01", id="a date stays text"),
+        pytest.param("1e3${empty}", 1000, id="a number in another notation"),
+        pytest.param("9007199254740993${empty}", 9007199254740993, id="no digit of a number is lost"),
         pytest.param("yes${empty}", True, id="words that YAML 1.1 takes for booleans"),
     ],
 )

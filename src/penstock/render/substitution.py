@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.render.envsubst import substitute
 from penstock.render.errors import SubstitutionFailed
 from penstock.render.expressions import ExpressionError
-from penstock.yaml import YAMLError, config
+from penstock.yaml import YAMLError, config, plain, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ def substituted(obj: Object, text: str, variables: Mapping[str, str], *, strict:
         replaced = substitute(text, variables, strict=strict)
         if replaced == text:
             return obj
-        made = config(replaced)
+        made = _settled(config(replaced))
     except ExpressionError as error:
         raise _failed(obj, f"variable substitution failed: {error}") from error
     except YAMLError as error:
@@ -44,6 +44,16 @@ def substituted(obj: Object, text: str, variables: Mapping[str, str], *, strict:
     if not isinstance(made, dict) or not made.get("kind"):
         raise _failed(obj, "UnmarshalJSON: the text is no object any more after substitution")
     return made
+
+
+def _settled(value: Any) -> Any:
+    """What JSON knows of a value; a date is the text that stands there."""
+    kind = type(value)
+    if kind is dict:
+        return {key: _settled(item) for key, item in value.items()}
+    if kind is list:
+        return [_settled(item) for item in value]
+    return text_of(value) if isinstance(value, str) and kind is not str else plain(value)
 
 
 def is_disabled(obj: Object) -> bool:
