@@ -226,7 +226,7 @@ DOMAIN = st.sampled_from([(), (), ("a",), ("a", "b")])
 
 
 @given(lines=st.lists(st.tuples(LINE, DOMAIN), max_size=6), path=PATHS, directory=st.booleans())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_as_the_reference_says(lines: list[tuple[str, tuple[str, ...]]], path: str, directory: bool) -> None:
     patterns = [pattern for line, domain in lines for pattern in parse(line, domain)]
     expected = reference(patterns, path, directory=directory)

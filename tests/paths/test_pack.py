@@ -165,3 +165,14 @@ def test_a_file_swapped_for_a_link_is_not_followed(tree: Path) -> None:
 
     with pytest.raises(PackError, match="cannot read 'b\\.yaml'"):
         pack(tree, io.BytesIO(), leaving_out=Swaps(parse("")))
+
+
+def test_directories_that_are_too_deep_are_an_error(tmp_path: Path) -> None:
+    """A4: deeper than anybody could unpack again."""
+    deep = tmp_path / "tree"
+    for _ in range(102):
+        deep /= "d"
+    deep.mkdir(parents=True)
+    (deep / "file").touch()
+    with pytest.raises(PackError, match="more than 100 directories deep"):
+        packed(tmp_path / "tree", "")

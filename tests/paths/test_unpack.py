@@ -237,7 +237,7 @@ def test_no_open_files_are_left_behind(root: Path) -> None:
 
 
 @given(data=st.binary(max_size=40), at=st.integers(0, 4000), cut=st.integers(0, 4000))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_archives_end_in_an_error_or_in_files(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, at: int, cut: int
 ) -> None:

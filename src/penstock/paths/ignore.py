@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.paths.errors import FileError
 from penstock.paths.globs import compile_glob
+from penstock.paths.pack import DEEPEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from penstock.paths.globs import Matches
 
@@ -90,14 +91,19 @@ def load(tree: Path) -> list[Pattern]:
     Links are not followed.
     """
     patterns: list[Pattern] = []
-    for directory, names, files in os.walk(tree):
-        names[:] = sorted(name for name in names if name != ".git")
-        if IGNORE_FILE not in files:
-            continue
-        domain = Path(directory).relative_to(tree).parts
-        patterns += parse(_read(directory, "/".join((*domain, IGNORE_FILE))), domain)
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting:  # no recursion: a hostile tree may be thousands of directories deep
+        domain = waiting.pop()
+        directory = str(tree.joinpath(*domain))
+        with os.scandir(directory) as found:
+            kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in found}
+        if kinds.get(IGNORE_FILE) is False:
+            patterns += parse(_read(directory, "/".join((*domain, IGNORE_FILE))), domain)
         if len(patterns) > MOST_PATTERNS:
             raise IgnoreError(f"the ignore files hold more than {MOST_PATTERNS} patterns; write fewer and wider ones")
+        below = sorted((name for name, is_directory in kinds.items() if is_directory and name != ".git"), reverse=True)
+        if len(domain) <= DEEPEST:  # what lies deeper cannot be packed anyway
+            waiting += [(*domain, name) for name in below]
     return patterns
 
 

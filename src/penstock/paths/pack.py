@@ -25,7 +25,8 @@ FILE_MODE, PROGRAM_MODE, DIRECTORY_MODE = 0o600, 0o700, 0o750
 BLOCK = 512
 LEVEL = 6
 _CHUNK = 1 << 20
-_DEEPEST = 1_000
+DEEPEST = 100
+"""Directories above a file, in what we pack and in what we unpack."""
 _LARGEST_PLAIN = 8**11 - 1  # what eleven octal digits hold
 # No name, no time, no operating system: only the content counts.
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
@@ -83,8 +84,8 @@ def _walk(directory: Path) -> Iterator[tuple[str, os.stat_result, int]]:
 
 
 def _below(handle: int, prefix: str, depth: int) -> Iterator[tuple[str, os.stat_result, int]]:
-    if depth > _DEEPEST:
-        raise PackError(f"'{prefix[:80]}...' lies more than {_DEEPEST} directories deep")
+    if depth > DEEPEST:
+        raise PackError(f"'{prefix[:80]}...' lies more than {DEEPEST} directories deep")
     with os.scandir(handle) as found:
         # Go compares names as bytes; so does this, also where a name is no UTF-8.
         entries = sorted(found, key=lambda entry: os.fsencode(entry.name))

@@ -14,7 +14,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from penstock.paths.pack import BLOCK
+from penstock.paths.pack import BLOCK, DEEPEST
 from penstock.paths.tarball import ArchiveError, Tar, Unzipped
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Limits:
     content: int = 1 << 30
     """Bytes of all files together."""
     entries: int = 200_000
-    depth: int = 100
+    depth: int = DEEPEST
     """Directories above a file."""
     name: int = 4_096
     """Bytes of one path."""

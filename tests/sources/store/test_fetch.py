@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -274,3 +275,17 @@ async def test_scratch_of_dead_processes_is_swept(tmp_path: Path) -> None:
                 (path / "file").touch()
             assert not path.exists()
     assert names(tmp_path) == {"scratch-foreign"}
+
+
+async def test_hostile_directories_are_removed(tmp_path: Path) -> None:
+    """A4: a thousand deep, and forbidden to enter."""
+    async with Scratch.below(tmp_path) as scratch:
+        async with scratch.directory() as room:
+            for depth in range(1, 1201):
+                os.mkdir(str(room) + "/d" * depth)  # noqa: PTH102 - pathlib takes seconds for it
+            (room / "closed").mkdir()
+            (room / "closed" / "file").touch()
+            (room / "closed").chmod(0)
+            (room / "link").symlink_to(scratch.root)
+        assert not room.exists()
+        assert scratch.root.exists(), "what a link leads to stays"

@@ -274,7 +274,8 @@ async def test_sweeping(store: ArtifactStore, files: Path) -> None:
     await store.check(artifact)
 
 
-# Killed at any moment, the store heals. A small program forks writers and kills each after the seconds it is told.
+# Killed at any moment, the store heals. A small program forks writers, waits until one begins a file, and kills it after
+# the seconds that it is told.
 
 KILLER = """
 import asyncio, os, signal, sys, time
@@ -282,20 +283,25 @@ from pathlib import Path
 from penstock.sources.store import ArtifactStore
 from tests.sources.store.artifacts import OWNER
 
-async def write(root, files):
+async def write(begun, root, files):
     store = ArtifactStore(Path(root), address="test")
     number = 0
     while True:
         number += 1
+        os.write(begun, b".")
         artifact = await store.put_tree(OWNER, f"{number % 3}.tar.gz", Path(files), revision="x")
         await store.link(artifact, "latest.tar.gz")
         await store.collect(artifact)
 
 for line in sys.stdin:
+    files, seconds = line.split()
+    reading, writing = os.pipe()
     writer = os.fork()
     if not writer:
-        asyncio.run(write(*sys.argv[1:]))
-    time.sleep(float(line))
+        asyncio.run(write(writing, *sys.argv[1:]))
+    for _ in range(int(files)):
+        os.read(reading, 1)
+    time.sleep(float(seconds))
     os.kill(writer, signal.SIGKILL)
     os.waitpid(writer, 0)
     print("killed", flush=True)
@@ -317,7 +323,7 @@ async def test_a_killed_writer_leaves_a_store_that_heals(tmp_path: Path) -> None
     assert killer.stdin is not None
     assert killer.stdout is not None
     for _ in range(8):
-        killer.stdin.write(f"{chance.uniform(0.02, 0.15)}\n".encode())
+        killer.stdin.write(f"{chance.randint(1, 4)} {chance.uniform(0.0, 0.03)}\n".encode())
         assert await killer.stdout.readline() == b"killed\n"
         store = ArtifactStore(tmp_path / "store", address="test")
         for path in folder.glob("*.tar.gz"):

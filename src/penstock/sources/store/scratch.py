@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import tempfile
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,7 @@ class Scratch:
         try:
             yield cls(root)
         finally:
-            await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, root)
             os.close(handle)
 
     @asynccontextmanager
@@ -52,14 +51,38 @@ class Scratch:
         try:
             yield path
         finally:
-            await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, path)
+
+
+def remove_tree(root: Path) -> None:
+    """Remove a directory of ours with whatever somebody else put into it; what cannot be removed stays. Blocks.
+
+    `shutil.rmtree` ends in an error of the interpreter when directories lie a thousand deep, and cannot enter those
+    that forbid it.
+    """
+    waiting, entered = [os.fspath(root)], list[str]()
+    while waiting:
+        directory = waiting.pop()
+        entered.append(directory)
+        with suppress(OSError):
+            os.chmod(directory, 0o700)  # noqa: PTH101 - thousands of times, on plain texts
+            with os.scandir(directory) as entries:
+                found = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            for path, is_directory in found:
+                if is_directory:
+                    waiting.append(path)
+                else:
+                    os.unlink(path)  # noqa: PTH108
+    for directory in reversed(entered):
+        with suppress(OSError):
+            os.rmdir(directory)  # noqa: PTH106
 
 
 def _begin(parent: Path) -> tuple[Path, int]:
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for other in parent.glob(f"{_PREFIX}*"):
         if not is_held(other / _LOCK) and _has_owner(other):
-            shutil.rmtree(other, ignore_errors=True)
+            remove_tree(other)
     # The lock is there before the directory has its name: nobody can find it without one.
     new = Path(tempfile.mkdtemp(prefix=".new-", dir=parent))
     handle = os.open(new / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

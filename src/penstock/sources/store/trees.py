@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -13,6 +12,7 @@ import structlog
 from penstock.paths import Limits, unpack
 from penstock.sources.store import digests
 from penstock.sources.store.fetch import DigestMismatch
+from penstock.sources.store.scratch import remove_tree
 from penstock.sources.store.store import ArtifactMissing
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ class Trees:
         try:
             return await asyncio.to_thread(self._unpack_file, self._store.file(artifact), into, artifact)
         except (ArtifactMissing, FileNotFoundError, DigestMismatch):
-            with suppress(FileNotFoundError):
-                await asyncio.to_thread(shutil.rmtree, into)
+            await asyncio.to_thread(remove_tree, into)
             return None
 
     def _unpack_file(self, file: Path, into: Path, artifact: Artifact) -> int:
@@ -143,4 +142,4 @@ class Trees:
             total -= tree.size
             del self._trees[key]
             if tree.ready:
-                await asyncio.to_thread(shutil.rmtree, tree.path, ignore_errors=True)
+                await asyncio.to_thread(remove_tree, tree.path)
