@@ -274,8 +274,8 @@ async def test_sweeping(store: ArtifactStore, files: Path) -> None:
     await store.check(artifact)
 
 
-# Killed at any moment, the store heals. A small program forks writers, waits until one begins a file, and kills it after
-# the seconds that it is told.
+# Killed at any moment, the store heals. A small program forks writers, waits until one begins a file, and kills it
+# after the seconds that it is told.
 
 KILLER = """
 import asyncio, os, signal, sys, time
@@ -309,7 +309,7 @@ for line in sys.stdin:
 
 
 async def test_a_killed_writer_leaves_a_store_that_heals(tmp_path: Path) -> None:
-    files = tree(tmp_path / "files", **{f"f{number}": os.urandom(20_000).hex() for number in range(20)})
+    files = tree(tmp_path / "files", **{f"f{number}": os.urandom(20_000).hex() for number in range(10)})
     folder = tmp_path / "store" / "gitrepository" / "team" / "apps"
     reference = ArtifactStore(tmp_path / "reference", address="test")
     expected = (await reference.put_tree(OWNER, "x", files, revision="x")).digest
@@ -322,7 +322,7 @@ async def test_a_killed_writer_leaves_a_store_that_heals(tmp_path: Path) -> None
     )
     assert killer.stdin is not None
     assert killer.stdout is not None
-    for _ in range(8):
+    for _ in range(5):
         killer.stdin.write(f"{chance.randint(1, 4)} {chance.uniform(0.0, 0.03)}\n".encode())
         assert await killer.stdout.readline() == b"killed\n"
         store = ArtifactStore(tmp_path / "store", address="test")
