@@ -176,3 +176,12 @@ def test_directories_that_are_too_deep_are_an_error(tmp_path: Path) -> None:
     (deep / "file").touch()
     with pytest.raises(PackError, match="more than 100 directories deep"):
         packed(tmp_path / "tree", "")
+
+
+def test_what_an_ignore_file_hides_is_hidden_from_the_build_too(tmp_path: Path) -> None:
+    """A6: consumers see the archive only, and the rule that left something out is in it for everybody to read."""
+    tree = tmp_path / "tree"
+    (tree / "apps").mkdir(parents=True)
+    for name, content in {"apps/.sourceignore": "admin.yaml\n", "apps/admin.yaml": "x", "apps/web.yaml": "y"}.items():
+        (tree / name).write_text(content)
+    assert list(members(packed(tree, ""))) == [".", "apps", "apps/.sourceignore", "apps/web.yaml"]

@@ -144,6 +144,14 @@ async def test_a_path_that_is_not_ours_is_missing(store: ArtifactStore, files: P
         await store.check(msgspec.structs.replace(artifact, path=path))
 
 
+async def test_an_artifact_of_somebody_else_is_missing(store: ArtifactStore, files: Path) -> None:
+    """A32: a status names a path, and whoever may write that status must not reach other tenants' files with it."""
+    artifact = await store.put_tree(OWNER, NAME, files, revision=REVISION)
+    assert store.of(OWNER, artifact) == store.file(artifact)
+    with pytest.raises(ArtifactMissing, match="is no artifact of GitRepository/other/apps"):
+        store.of(OTHER, artifact)
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", ".hidden", "x.lock", f"x{UNFINISHED}", "a" * 256])
 async def test_names_that_are_refused(store: ArtifactStore, files: Path, name: str) -> None:
     with pytest.raises(StoreError) as caught:
