@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.clusters import Cluster
 
-VERSIONS = {"source-controller": "v1.9.5", "kustomize-controller": "v1.9.4"}
+VERSIONS = {"source-controller": "v1.9.0", "kustomize-controller": "v1.9.4"}
 MINUTES = 40
 """For the first build of a controller on a small and busy machine."""
 
