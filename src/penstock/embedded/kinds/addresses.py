@@ -57,6 +57,8 @@ class ServiceAddresses:
         spec = service["spec"]
         if old is not None:
             _keep_given(spec, old["spec"])
+        elif spec.get("clusterIP") and not spec.get("clusterIPs"):
+            spec["clusterIPs"] = [spec["clusterIP"]]
         if spec["type"] == "ExternalName":
             spec.pop("internalTrafficPolicy", None)
         else:

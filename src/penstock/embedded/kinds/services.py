@@ -75,8 +75,6 @@ def _service_defaults(obj: Object) -> None:
         for point in obj["status"]["loadBalancer"].get("ingress", ()):
             if point.get("ip"):
                 point.setdefault("ipMode", "VIP")
-    if spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
 
 
 class ServiceRules(Rules):

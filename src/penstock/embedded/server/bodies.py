@@ -65,6 +65,8 @@ def read_object(body: bytes, media_type: str, resource: ServedResource, kind: st
             raise _unrecognized(wanted, f"couldn't get version/kind; json parse error: {words}", body)
     if str(value.get("apiVersion") or "").count("/") > 1:
         raise _unrecognized(wanted, f"unexpected GroupVersion string: {value['apiVersion']}", body)
+    if resource.custom and not kind and not value.get("kind"):
+        raise _unrecognized(wanted, f"Object 'Kind' is missing in '{body.decode(errors='replace')}'", body)
     return value
 
 

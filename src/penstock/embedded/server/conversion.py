@@ -56,14 +56,20 @@ def to_stored(resource: ServedResource, obj: Object) -> Object:
 
 
 def in_api_version(resource: ServedResource, obj: Object, api_version: str) -> Object:
-    """The object in another version of its kind."""
+    """The object in another version of its kind, as it is read there, with defaults."""
+    made = part_in_api_version(resource, obj, api_version)
+    return made if made is obj or resource.stored_in not in _STORED else decode(made)
+
+
+def part_in_api_version(resource: ServedResource, obj: Object, api_version: str) -> Object:
+    """The same for an object that may lack fields, and gets none."""
     if obj.get("apiVersion") == api_version:
         return obj
     made = {**obj, "apiVersion": api_version}
     if resource.stored_in == _EVENTS:
-        return decode(_renamed(made, _OLD_EVENT_FIELDS if api_version == "v1" else _EVENT_FIELDS))
+        return _renamed(made, _OLD_EVENT_FIELDS if api_version == "v1" else _EVENT_FIELDS)
     if resource.stored_in == _AUTOSCALERS:
-        return decode(_newer(made) if api_version == "autoscaling/v2" else _older(made))
+        return _newer(made) if api_version == "autoscaling/v2" else _older(made)
     return made
 
 

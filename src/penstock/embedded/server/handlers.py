@@ -79,6 +79,8 @@ class Handlers:
         if info.verb == "watch":
             return self._watch(call, resource, namespace)
         verb = _ITEM_VERBS.get(call.method, "")
+        if not resource.verbs or set(resource.verbs) <= {"create"}:
+            raise not_served()  # nothing is kept of it, so there is nothing to name
         if verb not in resource.verbs:
             raise method_not_allowed()
         match verb:
@@ -185,7 +187,8 @@ class Handlers:
         obj = await aside(call.body, self._sent, call, resource, options, warnings)
         virtual = self._engine.plugins.virtual.get((resource.group, resource.plural, ""))
         if virtual is not None:
-            made = virtual.create(VirtualCall(call.user, resource, "", namespace, "", obj, options.dry_run))
+            sent = self._writer.managed(self._target(call, resource, namespace, options), obj)
+            made = virtual.create(VirtualCall(call.user, resource, "", namespace, "", sent, options.dry_run))
             return json_answer(made, 201)
         target = self._target(call, resource, namespace, options)
         outcome = self._writer.create(target, obj, warnings=warnings)

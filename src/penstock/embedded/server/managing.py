@@ -77,7 +77,7 @@ class FieldManagement:
             if other is None or other.stored_in != resource.stored_in:
                 return None
             schema = other.schema()
-            return None if schema is None else (conversion.in_api_version(other, obj, api_version), schema)
+            return None if schema is None else (conversion.part_in_api_version(other, obj, api_version), schema)
 
         return convert
 

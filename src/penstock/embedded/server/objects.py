@@ -8,7 +8,10 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
-from penstock.embedded.status import StatusError, bad_request, plain_error
+import orjson
+
+from penstock.embedded.kinds.scalars import DecodeError
+from penstock.embedded.status import StatusError, bad_request, internal_error, plain_error
 
 if TYPE_CHECKING:
     from penstock.embedded.server.ports import ServedResource
@@ -70,19 +73,18 @@ def check_kind(obj: Object, resource: ServedResource, *, known: bool) -> None:
 
     `known` tells whether the server knows the kind that the object claims to be.
     """
+    if resource.custom:
+        if (told := obj.get("apiVersion") or "") != resource.api_version:
+            raise bad_request(
+                f"the API version in the data ({told}) does not match the expected API version ({resource.api_version})"
+            )
+        return  # a wrong kind is found with everything else that is wrong
     kind = obj.get("kind") or resource.kind
     api_version = obj.get("apiVersion") or resource.api_version
     obj["kind"], obj["apiVersion"] = kind, api_version
     if kind == resource.kind and api_version == resource.api_version:
         return
     version = api_version.rpartition("/")[2]
-    if resource.custom:
-        if api_version != resource.api_version:
-            raise bad_request(
-                f"the API version in the data ({api_version}) does not match the expected API version "
-                f"({resource.api_version})"
-            )
-        raise bad_request(f"the kind in the data ({kind}) does not match the expected kind ({resource.kind})")
     if known and kind != resource.kind:
         why = (
             f"converting ({version}.{kind}) to ({internal_package(resource.group)}.{resource.kind}): unknown conversion"
@@ -95,6 +97,15 @@ def check_kind(obj: Object, resource: ServedResource, *, known: bool) -> None:
     else:
         why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
     raise bad_request(f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {why}')
+
+
+def check_patched_identity(obj: Object) -> None:
+    """What a patch must leave of a custom object; `DecodeError` when it took the kind away."""
+    if not obj.get("kind"):
+        text = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS).decode()
+        raise DecodeError(f"Object 'Kind' is missing in '{text}'")
+    if not obj.get("apiVersion"):
+        raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
 
 
 def check_metadata_shape(obj: Object, resource: ServedResource) -> None:

@@ -16,6 +16,7 @@ from penstock.embedded.fields import settled, unreadable
 from penstock.embedded.kinds import Rules as KindRules
 from penstock.embedded.kinds import rules as kind_rules
 from penstock.embedded.kinds.decode import DecodeError
+from penstock.embedded.kinds.problems import go_quote
 from penstock.embedded.kinds.warnings import warnings as kind_warnings
 from penstock.embedded.server import conversion, deleting, objects, owners
 from penstock.embedded.server.managing import FieldManagement
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
 NAME_TRIES = 8
+_REVIEWS = "authorization.k8s.io"
 
 
 class Writer:
@@ -113,8 +115,10 @@ class Writer:
         obj = make(self.stored_object(resource, record))
         made = copy(obj)
         try:
-            if resource.custom or obj.get("metadata") is None:
-                objects.check_metadata_shape(obj, resource)
+            if resource.custom:
+                objects.check_patched_identity(obj)
+            if obj.get("metadata") is None:
+                obj["metadata"] = {}
             rules = self._shaped(resource, obj)
         except DecodeError as error:
             raise (bad_request(str(error)) if refusal is None else refusal(old, error)) from error
@@ -181,6 +185,15 @@ class Writer:
         if options.dry_run or left == old:
             return Outcome(left, warnings=told)
         return self._put(target, record, left, told)
+
+    def managed(self, target: Target, obj: Object) -> Object:
+        """What a client sent, read, and with managed fields where objects of the kind have some without being kept."""
+        if target.resource.group != _REVIEWS or target.resource.plural == "selfsubjectrulesreviews":
+            return obj
+        spec = {key: value for key, value in obj.items() if key != "status"}
+        entries = self._fields.updated(target, None, spec)["metadata"].get("managedFields")
+        metadata = {**(obj.get("metadata") or {}), **({"managedFields": entries} if entries else {})}
+        return {**obj, "metadata": metadata}
 
     # Steps
 
@@ -258,6 +271,7 @@ class Writer:
         metadata = obj["metadata"]
         self._name(resource, namespace, metadata)
         rules.prepare_create(obj)
+        self._check_identity(resource, obj)
         self._raise_problems(resource, metadata.get("name") or "", rules.validate_create(obj))
         warnings += self._warnings(resource, obj, None)
         self._validate(attempt)
@@ -321,6 +335,7 @@ class Writer:
         # A scale is a way to write the object itself; other subresources have rules of their own.
         below = "" if target.subresource == "scale" else target.subresource
         rules.prepare_update(obj, old, below)
+        self._check_identity(resource, obj)
         self._raise_problems(resource, name, rules.validate_update(obj, old, below))
         warnings += self._warnings(resource, obj, old) if not below else []
         obj = settled(old, obj)
@@ -349,6 +364,19 @@ class Writer:
 
     def _warnings(self, resource: ServedResource, obj: Object, old: Object | None) -> list[str]:
         return [] if resource.custom else kind_warnings(resource.group, resource.kind, obj, old)
+
+    def _check_identity(self, resource: ServedResource, obj: Object) -> None:
+        """A custom object may call itself anything until it is validated; then nothing else is looked at."""
+        if not resource.custom:
+            return
+        told, expected = (obj["kind"], obj["apiVersion"]), (resource.kind, resource.api_version)
+        problems = [
+            StatusCause("FieldValueInvalid", f"Invalid value: {go_quote(found)}: must be {wanted}", field)
+            for field, found, wanted in zip(("kind", "apiVersion"), told, expected, strict=True)
+            if found != wanted
+        ]
+        if problems:
+            raise invalid(obj["kind"], obj["metadata"].get("name") or "", problems, group=resource.group)
 
     def _raise_problems(self, resource: ServedResource, name: str, problems: Any) -> None:
         if problems:
