@@ -9,7 +9,7 @@ import orjson
 from penstock.embedded.definitions.nodes import Node
 from penstock.embedded.kinds.metadata import check_annotations, check_finalizers, check_labels, check_owners
 from penstock.embedded.kinds.names import path_segment
-from penstock.embedded.kinds.problems import FieldProblem, Problems, each_invalid
+from penstock.embedded.kinds.problems import FieldProblem, Problems, each_invalid, invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +57,11 @@ def _fields(value: Any, node: Node, path: str) -> Iterator[tuple[Any, Node, str]
 def _duplicates(value: list[Any], node: Node, path: str) -> Iterator[FieldProblem]:
     if node.list_type not in ("set", "map"):
         return
+    if node.list_type == "map":
+        stray = next((i for i, item in enumerate(value) if item is not None and not isinstance(item, dict)), None)
+        if stray is not None:
+            yield invalid(f"{path}[{stray}]", value[stray], "must be an object for an array of list-type map")
+            return
     seen: set[bytes] = set()
     for index, item in enumerate(value):
         key: Any = item

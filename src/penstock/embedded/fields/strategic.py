@@ -23,6 +23,25 @@ RETAIN_KEYS = "$retainKeys"
 DELETE_FROM = "$deleteFromPrimitiveList"
 SET_ORDER = "$setElementOrder"
 _DROPPED: Any = object()
+_PLAIN = frozenset(
+    {
+        "containerPort",
+        "globalDefault",
+        "hostIPC",
+        "hostNetwork",
+        "hostPID",
+        "hostPort",
+        "maxReplicas",
+        "minReadySeconds",
+        "nodePort",
+        "paused",
+        "port",
+        "publishNotReadyAddresses",
+        "readOnly",
+        "value",
+    }
+)
+"""Numbers and booleans that Go has no pointer to: to order them as a list is an error of its own."""
 
 
 def strategic_patch(obj: Object, patch: Any, schema: Schema) -> Object:
@@ -126,6 +145,8 @@ def _order_lists(result: dict[str, Any], patch: dict[str, Any], schema: Schema |
             if key in holder and not isinstance(holder[key], list):
                 raise _failed(f"expected a []interface {{}}, but received a {_go_kind(holder[key])}")
         field = _field(schema, key)
+        if field.kind == "scalar" and (field.scalar == "string" or key in _PLAIN):
+            raise _failed("expected slice or array type, but got: struct")
         merge_key = field.merge_key or ""
         check_order(patch.get(key, []), order, merge_key)
         if key not in result and key not in patch:

@@ -33,6 +33,10 @@ _SOURCES = {
 _SOURCE_TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 
 
+_OLD_METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+"""Where the old version keeps metrics that it does not know."""
+
+
 @defaults("autoscaling/v2.HorizontalPodAutoscaler")
 def _autoscaler_defaults(obj: Object) -> None:
     spec = obj["spec"]
@@ -69,6 +73,12 @@ def _old_autoscaler_defaults(obj: Object) -> None:
 
 class AutoscalerRules(Rules):
     status: ClassVar[bool] = True
+
+    def default(self, obj: Object) -> None:
+        """In the old version, too, an autoscaler without metrics follows the CPU."""
+        super().default(obj)
+        if obj["apiVersion"] == "autoscaling/v1" and _OLD_METRICS not in obj["metadata"].get("annotations", {}):
+            obj["spec"].setdefault("targetCPUUtilizationPercentage", 80)
 
     def check(self, problems: Problems, obj: Object) -> None:
         spec = obj["spec"]
