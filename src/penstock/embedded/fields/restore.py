@@ -42,7 +42,9 @@ def _scalar_problem(value: Any, schema: Schema) -> str | None:
     if schema.scalar == "bytes":
         if isinstance(value, str):
             return None
-        return "unrecognized type: uint8" if isinstance(value, list) else f"cannot restore slice from {_kind(value)}"
+        if isinstance(value, list):
+            return "unrecognized type: uint8" if value else None
+        return f"cannot restore slice from {_kind(value)}"
     wanted = schema.format if schema.scalar == "integer" else _GO_SCALARS.get(schema.scalar)
     if wanted is None:
         # Types with a reader of their own say themselves what is wrong.

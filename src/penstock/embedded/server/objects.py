@@ -115,7 +115,8 @@ def check_metadata_shape(obj: Object, resource: ServedResource) -> None:
         obj["metadata"] = {}
         return
     if not isinstance(metadata, dict):
-        place = f"Go struct field {resource.kind}.metadata of type v1.ObjectMeta"
+        whole = "Go value" if resource.custom else f"Go struct field {resource.kind}.metadata"
+        place = f"{whole} of type v1.ObjectMeta"
         words = f"json: cannot unmarshal {_go_type(metadata)} into {place}"
         raise bad_request(
             f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {words}'

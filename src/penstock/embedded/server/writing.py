@@ -7,7 +7,7 @@ write can be lost. Waiting for the disk is the caller's part.
 from __future__ import annotations
 
 import time
-from copy import copy
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
@@ -113,7 +113,8 @@ class Writer:
             raise not_found(resource.plural, target.name, group=resource.group)
         old = self.stored_object(resource, record)
         obj = make(self.stored_object(resource, record))
-        made = copy(obj)
+        # Custom objects are shaped in place, all the way down.
+        made = deepcopy(obj) if resource.custom else copy(obj)
         try:
             if resource.custom:
                 objects.check_patched_identity(obj)
