@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from aiohttp import web
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from penstock.sources.bucket.azure import shared_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
+KEY = rsa.generate_private_key(65537, 2048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+"""Of a service account of Google."""
 ACCOUNT_KEY = base64.b64encode(b"a key of the account").decode()
 
 

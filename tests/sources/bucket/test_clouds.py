@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 from aiohttp import web
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from penstock.api.bucket import BucketSpec, SecurityTokenService
 from penstock.api.durations import Duration
@@ -18,13 +16,12 @@ from penstock.sources.bucket.index import revision
 from penstock.sources.bucket.logins import s3_keys
 from penstock.sources.bucket.s3 import Keys
 from penstock.sources.remote import SourceError, Stalled
-from tests.sources.bucket.cloud_servers import ACCOUNT_KEY, Cloud, azure, google, knows_account_key
+from tests.sources.bucket.cloud_servers import ACCOUNT_KEY, KEY, Cloud, azure, google, knows_account_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
-KEY = rsa.generate_private_key(65537, 2048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 OBJECTS = {"a.yaml": b"1", "dir/": b"", "dir/b c+ü.yaml": b"2", "dir/d": b"3", "e": b"4", ".sourceignore": b"e\n"}
 
 

@@ -14,6 +14,7 @@ from penstock.kube.resources import Resource
 from penstock.sources import SourceError, Stalled
 from penstock.sources.access import AccessError, Trust, proxy, trust
 from penstock.sources.oci import Connection, OCIRemote, parse_repository
+from penstock.sources.oci.clouds import cloud_credential
 from penstock.sources.oci.credentials import Credential, CredentialsError, combine, from_secret
 from penstock.sources.oci.reference import InvalidReference
 from penstock.sources.oci.remote import digest_of
@@ -85,18 +86,20 @@ async def _connection(source: OCIRepository, around: Surroundings) -> Connection
         between = await _proxy(source, around)
     with _failing(f"failed to generate transport for '{spec.url}'"):
         trusted = await _trust(source, around)
+    if credential is None:
+        with _failing(f"failed to get credential from {spec.provider}"):
+            credential = await _cloud_credential(source, trusted, between)
     return Connection(credential=credential, trust=trusted, proxy=between, insecure=spec.insecure)
 
 
-async def _credential(source: OCIRepository, around: Surroundings) -> Credential:
-    """The login of the Secret, or else of the service account's pull secrets; without either, nobody's."""
+async def _credential(source: OCIRepository, around: Surroundings) -> Credential | None:
+    """The login of the Secret, or else of the service account's pull secrets; None where a cloud is to be asked."""
     spec = source.spec
     names = [spec.secret_ref.name] if spec.secret_ref else []
     if spec.service_account_name and spec.provider == "generic":
         names += await _pull_secrets(spec.service_account_name, around)
     if not names:
-        _check_provider(source)
-        return Credential()
+        return Credential() if spec.provider == "generic" else None
     secrets = [(name, await around.secret(name)) for name in names]
     logins = combine(from_secret(data, origin=_origin(name, around)) for name, data in secrets)
     try:
@@ -114,18 +117,19 @@ async def _pull_secrets(name: str, around: Surroundings) -> list[str]:
     return [str(entry["name"]) for entry in account.get("imagePullSecrets") or () if entry.get("name")]
 
 
-def _check_provider(source: OCIRepository) -> None:
+async def _cloud_credential(source: OCIRepository, trusted: Trust, between: str | None) -> Credential:
     spec = source.spec
-    if spec.provider == "generic":
-        return
     if spec.service_account_name:
         raise Stalled(
             "to use spec.serviceAccountName for provider authentication please enable the "
             "ObjectLevelWorkloadIdentity feature gate in the controller",
             reason="FeatureGateDisabled",
         )
-    told = f"logging in at '{spec.provider}' with the identity of this process is not supported; set spec.secretRef"
-    raise SourceError(told, reason="AuthenticationFailed")
+    try:
+        repository = parse_repository(spec.url)
+    except InvalidReference:
+        return Credential()  # said, with its own reason, by the place
+    return await cloud_credential(spec.provider, repository, trust=trusted, proxy=between)
 
 
 async def _proxy(source: OCIRepository, around: Surroundings) -> str | None:
