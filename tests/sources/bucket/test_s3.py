@@ -264,6 +264,13 @@ async def test_a_public_bucket_needs_no_login(s3: S3, bucket: str, tmp_path: Pat
             id="no identity",
         ),
         pytest.param(
+            {"endpoint": "https://me:hunter2@minio:9000"},
+            {},
+            "AuthenticationFailed",
+            "the endpoint 'https://minio:9000' is not a host",
+            id="an address as an endpoint",
+        ),
+        pytest.param(
             {"provider": "aws", "service_account_name": "sa"},
             {"data": None},
             "FeatureGateDisabled",

@@ -163,7 +163,7 @@ class _Handler:
             case "blobs":
                 return self._blob(rest)
             case "referrers":
-                return self._referrers(repository, rest)
+                return self._referrers(request, repository, rest)
             case _:
                 return web.Response(status=404)
 
@@ -201,7 +201,7 @@ class _Handler:
             return _refused(404, "BLOB_UNKNOWN", "blob unknown to registry")
         return web.Response(body=self._registry.blobs[digest])
 
-    def _referrers(self, repository: str, digest: str) -> web.Response:
+    def _referrers(self, request: web.Request, repository: str, digest: str) -> web.Response:
         if not self._registry.knows_referrers:
             return web.Response(status=404, text="404 page not found")
         found: list[dict[str, Any]] = []
@@ -211,7 +211,10 @@ class _Handler:
                 kind = document.get("artifactType") or document["config"]["mediaType"]
                 size = len(content)
                 found.append({"mediaType": media_type, "digest": name, "size": size, "artifactType": kind})
-        return web.json_response({"schemaVersion": 2, "manifests": found})
+        start = int(request.query.get("start", "0"))
+        stop = start + self._registry.page
+        more = {"Link": f'<{request.path}?start={stop}>; rel="next"'} if stop < len(found) else {}
+        return web.json_response({"schemaVersion": 2, "manifests": found[start:stop]}, headers=more)
 
     async def _upload(self, request: web.Request) -> web.Response:
         content = await request.read()

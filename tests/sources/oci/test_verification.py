@@ -136,6 +136,16 @@ async def test_what_strangers_attach_hides_no_good_signature() -> None:
         assert await keys(OURS).verify(registry, digest)
 
 
+async def test_a_signature_on_the_last_page_is_found() -> None:
+    async with image() as (server, registry, digest):
+        server.page = 2
+        for number in range(5):
+            attach(server, digest, b"%d" % number)
+        sign_bundle(server, digest, OURS)
+        assert len(await registry.referrers(digest)) == 6
+        assert await keys(OURS).verify(registry, digest)
+
+
 async def test_bundles_are_found_by_the_tag_of_older_registries() -> None:
     async with image() as (server, registry, digest):
         sign_bundle(server, digest, OURS)

@@ -10,7 +10,7 @@ import structlog
 
 from penstock.paths import IgnoreError, IgnoreRules
 from penstock.paths.ignore import parse
-from penstock.sources.access import AccessError
+from penstock.sources.access import AccessError, Trust
 from penstock.sources.bucket.azure import AzureClient
 from penstock.sources.bucket.client import BucketError, Changed, Gone
 from penstock.sources.bucket.cloud_logins import azure_login, gcs_token
@@ -20,7 +20,7 @@ from penstock.sources.bucket.logins import check, s3_keys
 from penstock.sources.bucket.s3 import S3Client
 from penstock.sources.bucket.secrets import BucketSecrets
 from penstock.sources.remote import Fetched, SourceError
-from penstock.sources.web import Unreachable, Web
+from penstock.sources.web import Unreachable, Web, shown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -74,10 +74,10 @@ class BucketRemote:
     async def _client(self) -> AsyncGenerator[BucketClient]:
         spec, secrets = self._spec, self._secrets
         check(spec, secrets)
-        if secrets.trust.certificate and spec.provider != "generic":
-            raise SourceError("certSecretRef is for the provider 'generic' only", reason="AuthenticationFailed")
+        # Clouds have certificates that everybody trusts, and want none of ours.
+        trusted = secrets.trust if spec.provider in ("generic", "aws") else Trust()
         try:
-            async with Web(secrets.trust, secrets.proxy, connections=WORKERS) as web:
+            async with Web(trusted, secrets.proxy, connections=WORKERS) as web:
                 yield await self._made(web)
         except (AccessError, Unreachable) as error:
             raise SourceError(str(error), reason="AuthenticationFailed") from error
@@ -86,9 +86,13 @@ class BucketRemote:
         spec, secrets = self._spec, self._secrets
         name, endpoint, insecure = spec.bucket_name, spec.endpoint, spec.insecure
         if spec.provider == "gcp":
+            endpoint = endpoint.partition("://")[2] or endpoint
             return GcsClient(web, endpoint=endpoint, bucket=name, token=gcs_token(secrets, web), insecure=insecure)
         if spec.provider == "azure":
             return AzureClient(web, endpoint=endpoint, container=name, login=azure_login(spec, secrets))
+        if "/" in endpoint.rstrip("/"):
+            told = f"the endpoint '{shown(endpoint)}' is not a host with or without a port"
+            raise SourceError(told, reason="AuthenticationFailed")
         keys = await s3_keys(spec, secrets)
         return S3Client(web, endpoint=endpoint, bucket=name, keys=keys, region=spec.region, insecure=insecure)
 

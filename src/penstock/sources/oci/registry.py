@@ -30,6 +30,7 @@ T = TypeVar("T")
 _PAGE = 1000
 _LARGEST_PAGE = 16 << 20
 _NOT_FOUND = 404
+_MOST_PAGES = 50
 
 
 class _Tags(msgspec.Struct, frozen=True):
@@ -118,15 +119,22 @@ class Registry:
 
     async def referrers(self, digest: str) -> tuple[Descriptor, ...]:
         """What is attached to a manifest, such as signatures; empty when there is nothing."""
-        check_digest(digest)
+        path: str | None = f"{self.root}/referrers/{check_digest(digest)}"
+        found: list[Descriptor] = []
+        seen: set[str] = set()
         try:
-            async with self.transport.send("GET", f"{self.root}/referrers/{digest}") as answer:
-                if "json" in answer.content_type:
-                    return _decode(await read(answer, LARGEST), _Referrers).manifests
+            while path and path not in seen and len(seen) < _MOST_PAGES:
+                seen.add(path)
+                async with self.transport.send("GET", path) as answer:
+                    if "json" not in answer.content_type:
+                        return await self._tagged_referrers(digest)
+                    found += _decode(await read(answer, LARGEST), _Referrers).manifests
+                    path = _next(answer)
         except RegistryError as error:
-            if error.status not in (_NOT_FOUND, 400, 405):
+            if found or error.status not in (_NOT_FOUND, 400, 405):
                 raise
-        return await self._tagged_referrers(digest)
+            return await self._tagged_referrers(digest)
+        return tuple(found)
 
     async def _tagged_referrers(self, digest: str) -> tuple[Descriptor, ...]:
         """Registries that do not know the question keep the answer under a tag made of the digest."""
@@ -169,7 +177,7 @@ def _next(answer: aiohttp.ClientResponse) -> str | None:
         return None
     url = urljoin(str(answer.url), str(link["url"]))
     if not url.startswith(str(answer.url.origin())):
-        raise RegistryError("the registry's next page of tags is on another host", status=310)
+        raise RegistryError("the registry's next page is on another host", status=310)
     return url
 
 
