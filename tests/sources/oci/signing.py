@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import cbor2
 import orjson
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -153,16 +154,39 @@ class Notary:
             **({"io.cncf.notary.expiry": expiry} if expiry else {}),
             **protected,
         }
-        payload = _url(orjson.dumps({"targetArtifact": {"mediaType": MANIFEST, "digest": digest, "size": 1}}))
-        first = _url(orjson.dumps(header))
-        raw = self.key.sign(f"{first}.{payload}".encode(), ec.ECDSA(_HASHES[self.key.key_size]()))
-        size = (self.key.key_size + 7) // 8
-        signature = b"".join(number.to_bytes(size, "big") for number in decode_dss_signature(raw))
-        x5c = [base64.b64encode(one.public_bytes(Encoding.DER)).decode() for one in self.chain]
-        content = orjson.dumps(
-            {"payload": payload, "protected": first, "header": {"x5c": x5c}, "signature": _url(signature)}
-        )
+        payload = orjson.dumps({"targetArtifact": {"mediaType": MANIFEST, "digest": digest, "size": 1}})
+        content = self._jws(header, payload)
         attach(server, digest, content, media_type, "application/vnd.cncf.notary.signature")
+
+    def sign_cose(self, server: StandIn, digest: str, **change: Any) -> None:
+        """Attach a signature as `notation sign --signature-format cose` makes it; `change` replaces its parts."""
+        scheme, expiry = "io.cncf.notary.signingScheme", "io.cncf.notary.expiry"
+        headers: dict[Any, Any] = {
+            1: change.get("alg", -7),
+            2: change.get("crit", [scheme, *([expiry] if "expiry" in change else [])]),
+            3: "application/vnd.cncf.notary.payload.v1+json",
+            scheme: "notary.x509",
+            "io.cncf.notary.signingTime": cbor2.CBORTag(1, 1769904000),
+            **({expiry: cbor2.CBORTag(1, change["expiry"])} if "expiry" in change else {}),
+        }
+        payload = orjson.dumps({"targetArtifact": {"mediaType": MANIFEST, "digest": digest, "size": 1}})
+        raw = cbor2.dumps(headers)
+        signature = self._signature(cbor2.dumps(["Signature1", raw, b"", payload]))
+        chain = [one.public_bytes(Encoding.DER) for one in self.chain]
+        body = [raw, {33: chain}, change.get("payload", payload), signature]
+        content = change.get("content") or cbor2.dumps(cbor2.CBORTag(change.get("tag", 18), body))
+        attach(server, digest, content, "application/cose", "application/vnd.cncf.notary.signature")
+
+    def _jws(self, header: dict[str, Any], payload: bytes) -> bytes:
+        first, second = _url(orjson.dumps(header)), _url(payload)
+        signature = _url(self._signature(f"{first}.{second}".encode()))
+        x5c = [base64.b64encode(one.public_bytes(Encoding.DER)).decode() for one in self.chain]
+        return orjson.dumps({"payload": second, "protected": first, "header": {"x5c": x5c}, "signature": signature})
+
+    def _signature(self, content: bytes) -> bytes:
+        raw = self.key.sign(content, ec.ECDSA(_HASHES[self.key.key_size]()))
+        size = (self.key.key_size + 7) // 8
+        return b"".join(number.to_bytes(size, "big") for number in decode_dss_signature(raw))
 
 
 _HASHES: dict[int, type[hashes.SHA256 | hashes.SHA384]] = {256: hashes.SHA256, 384: hashes.SHA384}

@@ -227,6 +227,40 @@ async def test_notation_trusts_whom_the_policy_trusts() -> None:
             await notation(policy(), other).verify(registry, digest)
 
 
+async def test_notation_reads_cose() -> None:
+    async with image() as (server, registry, digest):
+        notary, other = Notary(), Notary()
+        notary.sign_cose(server, digest, expiry=int((START + timedelta(days=365)).timestamp()))
+        assert await notation(policy(), notary).verify(registry, digest)
+        with pytest.raises(VerificationFailed, match="not produced by a trusted signer"):
+            await notation(policy(), other).verify(registry, digest)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        pytest.param({"expiry": int(START.timestamp())}, "expired on 2026-01-01", id="expired"),
+        pytest.param({"crit": ["new"]}, "not supported: new", id="critical, unknown"),
+        pytest.param({"alg": -8}, "algorithm '-8'", id="another algorithm"),
+        pytest.param({"alg": -35}, "algorithm 'ES384'", id="an algorithm of another key"),
+        pytest.param(
+            {"payload": b'{"targetArtifact": {"digest": "x"}}'}, "does not fit its certificate", id="exchanged"
+        ),
+        pytest.param({"tag": 17}, "not a COSE message with one signature", id="another kind of message"),
+        pytest.param({"content": b"\xd2\x84"}, "envelope is damaged", id="half a message"),
+        pytest.param({"content": b"\x81" * 1000}, "envelope is damaged", id="a deep one"),
+        pytest.param({"content": b"\xd2\x84\x40\xa0\x40\x40"}, "envelope is damaged", id="an empty one"),
+    ],
+)
+async def test_notation_envelopes_in_cose_that_do_not_count(change: dict[str, Any], told: str) -> None:
+    async with image() as (server, registry, digest):
+        notary = Notary()
+        notary.sign_cose(server, digest, **change)
+        with pytest.raises(VerificationFailed) as caught:
+            await notation(policy(), notary).verify(registry, digest)
+        assert told in str(caught.value)
+
+
 async def test_notation_knows_other_curves() -> None:
     async with image() as (server, registry, digest):
         notary = Notary(curve=ec.SECP384R1())
@@ -262,7 +296,7 @@ async def test_notation_identities(identity: str, trusted: bool) -> None:
         pytest.param({"crit": []}, "does not mark its scheme", id="scheme not critical"),
         pytest.param({"alg": "none"}, "algorithm 'none'", id="no algorithm"),
         pytest.param({"alg": "ES384"}, "algorithm 'ES384'", id="another algorithm"),
-        pytest.param({"media_type": "application/cose"}, "'application/cose' are not supported", id="COSE"),
+        pytest.param({"media_type": "text/plain"}, "'text/plain' are not supported", id="another envelope"),
         pytest.param(
             {"io.cncf.notary.signingScheme": "notary.x509.signingAuthority"}, "is not supported", id="another scheme"
         ),

@@ -6,6 +6,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 from cryptography import x509
@@ -15,6 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from penstock.sources.oci.verification.errors import NotSigned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PAYLOAD = "application/vnd.cncf.notary.payload.v1+json"
 SCHEME = "io.cncf.notary.signingScheme"
@@ -48,7 +52,9 @@ class _Envelope(msgspec.Struct, frozen=True):
     signature: str
 
 
-class _Protected(msgspec.Struct, frozen=True):
+class Protected(msgspec.Struct, frozen=True):
+    """What the signer has signed besides the payload."""
+
     alg: str
     cty: str
     crit: tuple[str, ...]
@@ -68,20 +74,26 @@ def read(content: bytes) -> Signed:
     """The envelope, if its signature fits its first certificate; NotSigned otherwise."""
     try:
         envelope = msgspec.json.decode(content, type=_Envelope)
-        protected = msgspec.json.decode(_url(envelope.protected), type=_Protected)
-        chain = _certificates(envelope.header.x5c)
+        protected = msgspec.json.decode(_url(envelope.protected), type=Protected)
+        chain = certificates([base64.b64decode(text, validate=True) for text in envelope.header.x5c])
     except (msgspec.MsgspecError, binascii.Error, ValueError) as error:
         raise NotSigned("the signature envelope is damaged") from error
-    _understand(protected)
-    _check(chain[0], protected.alg, f"{envelope.protected}.{envelope.payload}".encode(), _url(envelope.signature))
+    understand(protected)
+    check_signature(
+        chain[0], protected.alg, f"{envelope.protected}.{envelope.payload}".encode(), _url(envelope.signature)
+    )
+    return Signed(target(_url(envelope.payload)), protected.expiry, chain)
+
+
+def target(payload: bytes) -> str:
+    """The digest of the image that a payload is about."""
     try:
-        target = msgspec.json.decode(_url(envelope.payload), type=_Payload).target_artifact
-    except (msgspec.MsgspecError, binascii.Error) as error:
+        return msgspec.json.decode(payload, type=_Payload).target_artifact.digest
+    except msgspec.MsgspecError as error:
         raise NotSigned("the payload of the signature is damaged") from error
-    return Signed(target.digest, protected.expiry, chain)
 
 
-def _understand(protected: _Protected) -> None:
+def understand(protected: Protected) -> None:
     """What the signer marked as critical must be understood, or the signature does not count."""
     if protected.cty != PAYLOAD:
         raise NotSigned(f"the payload is of the type '{protected.cty}'")
@@ -95,7 +107,7 @@ def _understand(protected: _Protected) -> None:
         raise NotSigned("the expiry of the signature has no time zone")
 
 
-def _check(certificate: x509.Certificate, algorithm: str, content: bytes, signature: bytes) -> None:
+def check_signature(certificate: x509.Certificate, algorithm: str, content: bytes, signature: bytes) -> None:
     key = certificate.public_key()
     if isinstance(key, rsa.RSAPublicKey):
         name, kind = _RSA.get(key.key_size, ("", hashes.SHA256))
@@ -122,10 +134,11 @@ def _dss(raw: bytes, bits: int) -> bytes:
     return encode_dss_signature(int.from_bytes(raw[:half], "big"), int.from_bytes(raw[half:], "big"))
 
 
-def _certificates(texts: tuple[str, ...]) -> tuple[x509.Certificate, ...]:
-    if not 0 < len(texts) <= _MOST_CERTIFICATES:
+def certificates(chain: Sequence[bytes]) -> tuple[x509.Certificate, ...]:
+    """The certificates of an envelope; ValueError unless there are some, and not too many."""
+    if not 0 < len(chain) <= _MOST_CERTIFICATES:
         raise ValueError("no or too many certificates")
-    return tuple(x509.load_der_x509_certificate(base64.b64decode(text, validate=True)) for text in texts)
+    return tuple(x509.load_der_x509_certificate(der) for der in chain)
 
 
 def _url(text: str) -> bytes:

@@ -1,11 +1,12 @@
 """Signatures of Notary (`notation`): certificates, and a policy that says which checks count.
 
-Not done: COSE envelopes, counter-signatures of time-stamping services, and asking whether a certificate was revoked.
-Where the policy enforces one of these and the signature needs it, verification fails and names it.
+Not done: counter-signatures of time-stamping services, and asking whether a certificate was revoked. Where the policy
+enforces one of these and the signature needs it, verification fails and names it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from penstock.sources.oci.manifest import ManifestError
 from penstock.sources.oci.transport import RegistryError
-from penstock.sources.oci.verification import jws
+from penstock.sources.oci.verification import cose, jws
 from penstock.sources.oci.verification.attached import LARGEST
 from penstock.sources.oci.verification.errors import NotSigned, VerificationFailed
 from penstock.sources.oci.verification.trust_policy import FILE, PROVIDER, policy_for
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from penstock.sources.oci.verification.trust_policy import Check, Policy
 
 SIGNATURE = "application/vnd.cncf.notary.signature"
-JWS = "application/jose+json"
+READERS: Mapping[str, Callable[[bytes], Signed]] = {"application/jose+json": jws.read, "application/cose": cose.read}
+"""By the media type of the envelope."""
 ATTEMPTS = 3
 """Signatures of one image that are looked at, as Flux does."""
 
@@ -59,7 +61,7 @@ class Notation:
         signatures = [one for one in await registry.referrers(digest) if one.artifact_type == SIGNATURE]
         for descriptor in signatures[:ATTEMPTS]:
             try:
-                return self._check(await _envelope(registry, descriptor), digest, policy)
+                return self._check(await _signed(registry, descriptor), digest, policy)
             except NotSigned as error:
                 reasons.append(str(error))
         image = registry.repository.at(digest)
@@ -68,9 +70,8 @@ class Notation:
         told = "; ".join(dict.fromkeys(reasons))
         raise VerificationFailed(PROVIDER, f"signature verification failed for all the signatures of '{image}': {told}")
 
-    def _check(self, content: bytes, digest: str, policy: Policy) -> bool:
+    def _check(self, signed: Signed, digest: str, policy: Policy) -> bool:
         """Whether the signer is known; a check that the policy only logs does not end it."""
-        signed = jws.read(content)
         _check_chain(signed.chain)
         if signed.digest != digest:
             raise NotSigned("the signature is over another image")
@@ -128,14 +129,16 @@ def _load(name: str, content: bytes, origin: str) -> list[x509.Certificate]:
         raise VerificationFailed(PROVIDER, f"failed to parse certificate '{name}' of {origin}") from error
 
 
-async def _envelope(registry: Registry, descriptor: Descriptor) -> bytes:
+async def _signed(registry: Registry, descriptor: Descriptor) -> Signed:
     manifest = (await registry.manifest(descriptor.digest)).manifest()
     if len(manifest.layers) != 1:
         raise NotSigned("the manifest of the signature does not have one layer")
     layer = manifest.layers[0]
-    if layer.media_type != JWS:
-        raise NotSigned(f"envelopes of the type '{layer.media_type}' are not supported, only '{JWS}'")
-    return await registry.read_blob(layer, most=LARGEST)
+    read = READERS.get(layer.media_type)
+    if read is None:
+        raise NotSigned(f"envelopes of the type '{layer.media_type}' are not supported")
+    content = await registry.read_blob(layer, most=LARGEST)
+    return await asyncio.to_thread(read, content)  # the first time, a library is imported
 
 
 def _check_chain(chain: tuple[x509.Certificate, ...]) -> None:
