@@ -45,7 +45,7 @@ class Unreachable(PenstockError):
 
 
 class Forbidden(Unreachable):
-    """An address that is not gone to; trying again does not help."""
+    """An address that is not gone to, or whose certificate is not trusted; trying again does not help."""
 
 
 class TooLarge(PenstockError):
@@ -96,7 +96,8 @@ class Web:
             )
         except (aiohttp.ClientError, OSError, ValueError) as error:
             reason = redact_text(str(error)) or type(error).__name__
-            raise Unreachable(f"{method} {shown(url)}: {reason}") from error
+            kind = Forbidden if isinstance(error, aiohttp.ClientSSLError) else Unreachable
+            raise kind(f"{method} {shown(url)}: {reason}") from error
 
 
 async def read(response: aiohttp.ClientResponse, most: int) -> bytes:

@@ -177,7 +177,7 @@ def _next(answer: aiohttp.ClientResponse) -> str | None:
         return None
     url = urljoin(str(answer.url), str(link["url"]))
     if not url.startswith(str(answer.url.origin())):
-        raise RegistryError("the registry's next page is on another host", status=310)
+        raise RegistryError("the registry's next page is on another host", final=True)
     return url
 
 

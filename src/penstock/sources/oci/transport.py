@@ -38,10 +38,12 @@ _ANSWER = 64 << 10  # bytes of an error's body that are read
 class RegistryError(PenstockError):
     """The registry could not be reached, or said no."""
 
-    def __init__(self, message: str, *, status: int = 0) -> None:
+    def __init__(self, message: str, *, status: int = 0, final: bool = False) -> None:
         super().__init__(message)
         self.status = status
         """The HTTP status; 0 when there was no answer that we could use."""
+        self.final = final or status != 0
+        """Trying again at once does not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class Transport:
             try:
                 response = await self._authorized(method, url, headers, data, actions)
             except RegistryError as error:
-                if attempt == TRIES or error.status:
+                if attempt == TRIES or error.final:
                     raise
             else:
                 if attempt == TRIES or response.status not in RETRIED:
@@ -172,13 +174,13 @@ class Transport:
             response.release()
             here, url = url, urljoin(url, location)
             self._check_hop(here, url)
-        raise RegistryError(f"{method} {shown(url)}: more than {REDIRECTS} redirects", status=310)
+        raise RegistryError(f"{method} {shown(url)}: more than {REDIRECTS} redirects", final=True)
 
     async def _once(self, method: str, url: str, headers: Mapping[str, str], data: Any) -> aiohttp.ClientResponse:
         try:
             return await self._web.send(method, url, headers=headers, data=data() if callable(data) else data)
         except Forbidden as error:
-            raise RegistryError(str(error), status=310) from error
+            raise RegistryError(str(error), final=True) from error
         except Unreachable as error:
             raise RegistryError(str(error)) from error
 
@@ -199,7 +201,7 @@ class Transport:
         """Refuse a way on that leaves TLS."""
         before, after = urlsplit(here), urlsplit(there)
         if before.scheme == "https" and after.scheme == "http" and not self._connection.insecure:
-            raise RegistryError(f"{shown(here)} leads from https to http, to {after.hostname}", status=310)
+            raise RegistryError(f"{shown(here)} leads from https to http, to {after.hostname}", final=True)
 
 
 class _Problem(msgspec.Struct, frozen=True):
