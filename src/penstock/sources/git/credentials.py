@@ -83,7 +83,7 @@ class Credentials:
         )
 
     def trust(self) -> ssl.SSLContext:
-        """Whom we believe over TLS; blocking, and costly, so equal ones are shared."""
+        """Whom we believe over TLS; blocking and costly: whoever needs it often keeps it."""
         return _context(self.authority, self.certificate, self.certificate_key)
 
     def signing_key(self) -> SigningKey:
@@ -139,7 +139,6 @@ def _text(data: Mapping[str, bytes], key: str) -> str:
     return data.get(key, b"").decode("utf-8", "replace").removesuffix("\n")
 
 
-@lru_cache(maxsize=256)
 def _context(authority: bytes, certificate: bytes, key: bytes) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2

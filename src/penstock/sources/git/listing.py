@@ -20,6 +20,7 @@ from penstock.sources.git.errors import InvalidAddress, RemoteTrouble
 from penstock.sources.git.guard import check_literal
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Sequence
 
     from penstock.sources.git.credentials import Credentials
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _LARGEST = 64 << 20  # bytes of an answer
 _REDIRECTS = 5
 _REMEMBERED = 10_000
+_TRUSTS = 128  # each holds all authorities of the system
 _MOVED = frozenset({301, 302, 303, 307, 308})
 _SUFFIX = "/info/refs"
 _SERVICE = "service=git-upload-pack"
@@ -69,6 +71,7 @@ class Listing:
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
+        self._trusts: OrderedDict[tuple[bytes, bytes, bytes], ssl.SSLContext] = OrderedDict()
         self._known: OrderedDict[tuple[str, str, str], _Known] = OrderedDict()
 
     async def refs(self, place: Place, prefixes: Sequence[str]) -> tuple[Place, Refs]:
@@ -109,6 +112,17 @@ class Listing:
             raise RemoteTrouble("it moved while it was asked")
         return pktline.listed(body)
 
+    async def _trust(self, credentials: Credentials) -> ssl.SSLContext:
+        """Whom to believe: made in a thread, and shared by all who believe the same, as their connections are."""
+        key = (credentials.authority, credentials.certificate, credentials.certificate_key)
+        if key in self._trusts:
+            self._trusts.move_to_end(key)
+            return self._trusts[key]
+        context = self._trusts[key] = await asyncio.to_thread(credentials.trust)
+        if len(self._trusts) > _TRUSTS:
+            self._trusts.popitem(last=False)
+        return context
+
     async def _call(
         self, method: str, url: str, place: Place, *, headers: dict[str, str], data: bytes | None = None
     ) -> tuple[int, str, bytes]:
@@ -120,7 +134,7 @@ class Listing:
         greeting = place.proxy.headers if place.proxy else {}
         if not secure:
             headers = {**headers, **greeting}
-        trust = await asyncio.to_thread(place.credentials.trust) if secure else True
+        trust = await self._trust(place.credentials) if secure else True
         try:
             async with self._session.request(
                 method,

@@ -6,6 +6,7 @@ PGP comes from rPGP, through the extra `pgp`; its error texts quote what it read
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +15,7 @@ from penstock.sources.git import sshsig
 from penstock.sources.git.errors import ModeUnusable, NotVerified
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from openpgp.composed import SignedPublicKey
     from openpgp.packet import Signature
@@ -111,19 +112,32 @@ class Verification:
         from openpgp.composed import DetachedSignature
 
         try:
-            detached, _ = DetachedSignature.from_armor(signed.signature.decode("ascii"))
-        except (ValueError, UnicodeDecodeError):
+            with _without_panic():
+                detached, _ = DetachedSignature.from_armor(signed.signature.decode("ascii"))
+        except ValueError:
             raise _NoMatch("its PGP signature cannot be read") from None
         if detached.signature.hash_alg() in _WEAK:
             raise _NoMatch(f"its PGP signature uses {detached.signature.hash_alg()}, which is broken")
         for key in _public_keys(self.pgp):
             try:
-                detached.verify(key, signed.payload)
+                with _without_panic():
+                    detached.verify(key, signed.payload)
             except ValueError:
                 continue
             _check_usable(key, detached.signature, now=time.time())
             return key.key_id.upper()
         raise _NoMatch("unable to verify payload with any of the given key rings")
+
+
+@contextmanager
+def _without_panic() -> Generator[None]:
+    """A panic of the library, which stands beside all other errors, is a text that it cannot read."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise ValueError("the library gave up") from None
+        raise
 
 
 def _check_name(tag: Signed, name: str) -> None:
@@ -146,7 +160,8 @@ def _public_keys(rings: Sequence[str]) -> list[SignedPublicKey]:
     found: list[SignedPublicKey] = []
     for number, ring in enumerate(rings, 1):
         try:
-            found += SignedPublicKey.from_armor_many(ring)[0]
+            with _without_panic():
+                found += SignedPublicKey.from_armor_many(ring)[0]
         except ValueError:
             raise _NoMatch(f"key ring {number} of the Secret is not an armored PGP public key") from None
     return found
