@@ -42,6 +42,8 @@ class SshServer:
 @contextmanager
 def serving(folder: Path) -> Generator[SshServer]:
     """A server whose files lie in a folder; skips the test where it cannot be had."""
+    if not shutil.which("ssh"):
+        pytest.skip("not here: the program ssh of the Debian package openssh-client")
     root = unpacked("openssh-server", "libnss-wrapper", "libwrap0")
     key = Ed25519PrivateKey.generate()
     host = folder / "host"

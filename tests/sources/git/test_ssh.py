@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from penstock.sources import SourceError
-from penstock.sources.git import Address, Git, GitRemote, Reference, of_secret
+from penstock.sources.git import Address, Algorithms, Git, GitRemote, Reference, of_secret
 from tests.sources.git.sshd import SshServer, serving
 
 if TYPE_CHECKING:
@@ -131,3 +131,27 @@ async def test_a_repository_that_is_not_there(git: Git, sshd: SshServer, tmp_pat
     secret = {"identity": private(KEYS["ed25519"]), "known_hosts": sshd.known_hosts}
     with pytest.raises(SourceError, match="unable to clone: repository not found: git repository: 'ssh://127"):
         await remote(git, sshd.url(tmp_path / "absent"), secret).fetch(into)
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "works"),
+    [
+        pytest.param(Algorithms(key_exchange=("curve25519-sha256",), host_key=("ssh-ed25519",)), True, id="known"),
+        pytest.param(Algorithms(key_exchange=("diffie-hellman-group14-sha1",)), False, id="another key exchange"),
+        pytest.param(Algorithms(host_key=("rsa-sha2-512",)), False, id="another host key"),
+    ],
+)
+async def test_algorithms(
+    tmp_path: Path, sshd: SshServer, repository: Repository, algorithms: Algorithms, *, works: bool
+) -> None:
+    """`--ssh-kex-algos` and `--ssh-hostkey-algos`."""
+    repository.commit({"a": "1"})
+    sshd.let_in(public(KEYS["ed25519"]))
+    secret = {"identity": private(KEYS["ed25519"]), "known_hosts": sshd.known_hosts}
+    async with Git.open(tmp_path / "mirrors", algorithms=algorithms) as git:
+        place = remote(git, sshd.url(repository.path), secret)
+        if works:
+            assert await place.resolve()
+            return
+        with pytest.raises(SourceError, match="server and client have no algorithm in common"):
+            await place.resolve()

@@ -9,6 +9,7 @@ from penstock.sources.git.address import Address
 from penstock.sources.git.client import Git
 from penstock.sources.git.credentials import Credentials, of_secret
 from penstock.sources.git.githubapp import GitHubApp
+from penstock.sources.git.listing import Algorithms
 from penstock.sources.git.proxy import Proxy
 from penstock.sources.git.references import Reference
 from penstock.sources.git.remote import GitRemote
@@ -16,6 +17,7 @@ from penstock.sources.git.signatures import Verification
 
 __all__ = [
     "Address",
+    "Algorithms",
     "Credentials",
     "Git",
     "GitHubApp",

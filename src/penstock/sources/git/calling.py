@@ -116,7 +116,10 @@ def _prepared(place: Place) -> Path:
         "  ControlPath none",
         f"  ConnectTimeout {_CONNECT_SECONDS}",
         "  ServerAliveInterval 15",
-        "",
     ]
-    (folder / "config").write_text("\n".join(lines))
+    if place.algorithms.key_exchange:
+        lines.append(f"  KexAlgorithms {','.join(place.algorithms.key_exchange)}")
+    if place.algorithms.host_key:
+        lines.append(f"  HostKeyAlgorithms {','.join(place.algorithms.host_key)}")
+    (folder / "config").write_text("\n".join(lines) + "\n")
     return folder

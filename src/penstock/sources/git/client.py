@@ -12,7 +12,7 @@ from penstock.sources.git.calling import calling
 from penstock.sources.git.checkout import Bounds
 from penstock.sources.git.githubapp import Tokens
 from penstock.sources.git.guard import GuardedResolver
-from penstock.sources.git.listing import Listing
+from penstock.sources.git.listing import Algorithms, Listing
 from penstock.sources.git.mirror import Limits, Mirrors
 from penstock.sources.git.program import Program, ProgramFailed
 from penstock.sources.git.references import PEELED
@@ -33,18 +33,30 @@ class Git:
     """The one door to Git; open it with `async with Git.open(...)`."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, folder: Path, *, limits: Limits | None, bounds: Bounds | None
+        self,
+        session: aiohttp.ClientSession,
+        folder: Path,
+        *,
+        limits: Limits | None,
+        bounds: Bounds | None,
+        algorithms: Algorithms | None,
     ) -> None:
         self.program = Program()
         self.mirrors = Mirrors(self.program, folder, limits)
         self.tokens = Tokens(session)
         self.bounds = bounds or Bounds()
+        self.algorithms = algorithms or Algorithms()
         self._listing = Listing(session)
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, folder: Path, *, limits: Limits | None = None, bounds: Bounds | None = None
+        cls,
+        folder: Path,
+        *,
+        limits: Limits | None = None,
+        bounds: Bounds | None = None,
+        algorithms: Algorithms | None = None,
     ) -> AsyncGenerator[Git]:
         """The door, with its mirrors in a folder of our own; old mirrors are swept away first."""
         connector = aiohttp.TCPConnector(limit=_CONNECTIONS, resolver=GuardedResolver(), ttl_dns_cache=60)
@@ -52,7 +64,7 @@ class Git:
             connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers={"User-Agent": _AGENT}, trust_env=False
         )
         async with session:
-            git = cls(session, folder, limits=limits, bounds=bounds)
+            git = cls(session, folder, limits=limits, bounds=bounds, algorithms=algorithms)
             try:
                 await git.mirrors.sweep()
                 yield git

@@ -39,12 +39,21 @@ _SECONDS = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
 
 
 @dataclass(frozen=True, slots=True)
+class Algorithms:
+    """What SSH may use; empty means what `ssh` takes by itself."""
+
+    key_exchange: tuple[str, ...] = ()
+    host_key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A repository, with everything needed to call it."""
 
     address: Address
     credentials: Credentials
     proxy: Proxy | None = None
+    algorithms: Algorithms = Algorithms()
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -191,7 +191,7 @@ class GitRemote:
         credentials = self.login
         if isinstance(credentials, GitHubApp):
             credentials = await self.git.tokens.credentials(credentials)
-        return Place(self.address, credentials, self.proxy)
+        return Place(self.address, credentials, self.proxy, self.git.algorithms)
 
     async def _refs(self, place: Place, *, doing: str) -> tuple[Place, Refs]:
         try:

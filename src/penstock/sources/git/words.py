@@ -13,6 +13,7 @@ _KNOWN: tuple[tuple[str, str, bool], ...] = (
     (r"Authentication failed|could not read (?:Username|Password)|error: 401", "authentication required", False),
     (r"error: 403|access denied", "authorization failed", False),
     (r"Host key verification failed", "ssh: its host key is not among the known_hosts of the Secret", False),
+    (r"Unable to negotiate|no matching", "ssh: server and client have no algorithm in common", False),
     (r"Permission denied", "ssh: the server does not accept the key of the Secret", False),
     (r"error: 404|[Rr]epository.*not found|does not appear to be a git repository", "repository not found", True),
     (r"couldn't find remote ref \S+", "{}", True),
