@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,6 @@ class World:
     cache: WatchCache[Object]
     until: Until
     controller: Any = None
-    _seen: list[Object] = field(default_factory=list[Object])
 
     @property
     def client(self) -> Client:

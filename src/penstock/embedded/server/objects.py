@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from penstock.embedded.kinds.scalars import DecodeError
 from penstock.embedded.status import StatusError, bad_request, internal_error, plain_error
+from penstock.schema.scalars import DecodeError
 
 if TYPE_CHECKING:
     from penstock.embedded.server.ports import ServedResource
