@@ -1,7 +1,7 @@
 """Buckets: S3 and what speaks like it, Google Cloud Storage and Azure Blob Storage.
 
 The requests are our own, a hundred lines a storage. Libraries that speak all three change keys on the way: they drop a
-trailing slash, refuse `a//b`, and match prefixes by whole names, while the revision is a digest of the keys and etags
+trailing slash and match prefixes by whole names, while the revision is a digest of the keys and etags
 exactly as the storage has them.
 """
 
