@@ -24,7 +24,7 @@ from penstock.embedded.fields.managers import (
 from penstock.embedded.fields.merge import merge
 from penstock.embedded.fields.prune import pruned
 from penstock.embedded.fields.reconcile import reconciled
-from penstock.embedded.fields.restore import restore_problem
+from penstock.embedded.fields.restore import alone, restore_problem
 from penstock.embedded.fields.sets import difference, has, union
 from penstock.embedded.fields.tracking import STRIPPED, bare, conflict, request, track, with_managers
 from penstock.embedded.fields.typed import checked, problem_of
@@ -116,7 +116,7 @@ def unreadable(wanted: Object, made: Object, schema: Schema, error: object) -> T
     `made` is what `apply` returned for `wanted`, and `error` what the reader of its kind said about it.
     """
     kind = _named(wanted, wanted.get("apiVersion", "")).partition("; ")[2]
-    why = restore_problem(made, schema) or error
+    why = restore_problem(made, schema) or alone(error)
     what = f"unable to convert unstructured object to {kind}: {why}"
     named = _named(wanted, wanted.get("apiVersion", ""))
     return TypedError(f"failed to convert new object ({named}) to proper version: {what}")

@@ -5,11 +5,13 @@ There it does not read JSON: it copies a map into a struct, and complains in its
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from penstock.embedded.schema import Schema
 
+_PLACE = re.compile(r"Go struct field \S+ of type")
 _GO_SCALARS = {"string": "string", "boolean": "bool", "number": "float64"}
 
 
@@ -31,6 +33,11 @@ def restore_problem(value: Any, schema: Schema) -> str | None:
         if problem is not None:
             return problem
     return None
+
+
+def alone(error: object) -> str:
+    """What a type with a reader of its own says: it sees one value, and not where that stands."""
+    return _PLACE.sub("Go value of type", str(error))
 
 
 def _first(items: list[Any], schema: Schema | None) -> str | None:

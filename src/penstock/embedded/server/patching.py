@@ -14,6 +14,7 @@ from penstock.embedded.fields import (
     strategic_patch_with_rest,
 )
 from penstock.embedded.fields.gotext import go_value
+from penstock.embedded.fields.restore import alone
 from penstock.embedded.kinds.decode import DecodeError, decode
 from penstock.embedded.kinds.goform import in_go_order
 from penstock.embedded.kinds.problems import go_json, go_quote
@@ -102,11 +103,12 @@ class Patching:
 
     def unreadable(self, old: Object, error: DecodeError) -> StatusError:
         """The same for what came out and does not fit its type; the first mistake in Go's order counts."""
-        if self._kind != "strategic":
-            try:
-                decode(self._made_in_go(old))
-            except DecodeError as first:
-                error = first
+        if self._kind == "strategic":
+            return self.refused(old, alone(error))
+        try:
+            decode(self._made_in_go(old))
+        except DecodeError as first:
+            error = first
         return self.refused(old, str(error))
 
     def _made_in_go(self, old: Object) -> Object:
