@@ -42,6 +42,28 @@ async def test_files_are_as_they_are_stored(git: Git, server: GitServer, reposit
     assert not stat.S_IMODE((into / "a/b.txt").stat().st_mode) & 0o111
 
 
+async def test_thousands_of_files(git: Git, server: GitServer, repository: Repository, into: Path) -> None:
+    """Above some number, two halves are written at the same time."""
+    files = {f"{n % 50}/{n}.txt": f"{n}\n" * (n % 7) for n in range(2500)}
+    repository.fast_commit(files)
+    await remote(git, server).fetch(into)
+    assert written(into) == files
+
+
+@pytest.mark.parametrize("half", ["first", "second"])
+async def test_thousands_of_files_and_a_hostile_one(
+    git: Git, server: GitServer, repository: Repository, into: Path, half: str
+) -> None:
+    repository.fast_commit({f"m/{n}.txt": f"{n}\n" for n in range(2500)})
+    middle = repository.run("rev-parse", "main:m")
+    blob = repository.blob("x")
+    twins = (("100644", "a", blob), ("100644", "a", blob)) if half == "first" else ()
+    late = () if half == "first" else (("100644", "z", blob), ("100644", "z", blob))
+    malformed(repository, *twins, ("40000", "m", middle), *late)
+    with pytest.raises(SourceError, match="twice, or under a name that cannot be a file"):
+        await remote(git, server).fetch(into)
+
+
 async def test_links_are_left_out(git: Git, server: GitServer, repository: Repository, into: Path) -> None:
     repository.commit({"a": "1", "passwd@": "/etc/passwd", "up@": "../.."})
     await remote(git, server).fetch(into)

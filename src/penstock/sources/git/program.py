@@ -36,6 +36,7 @@ _LARGEST_OUTPUT = 64 << 20
 _BUFFER = 256 << 10  # bytes
 _KEPT_WORDS = 16 << 10
 _ALWAYS = {
+    "core.fsync": "none",  # a mirror is a cache, and a damaged one begins anew
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
     "core.askPass": "",
