@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from penstock.api import KINDS, InvalidObject, decode
 from penstock.api.gitrepository import GitRepository
 from penstock.controllers.sources.ready import INCLUDE_UNAVAILABLE, STORAGE_FAILED
-from penstock.kube.resources import Resource
+from penstock.kube.resources import ObjectRef, Resource
 from penstock.paths import ArchiveError, unpack
 from penstock.sources import SourceError, Waiting
 from penstock.sources.store import ArtifactDamaged, ArtifactMissing
@@ -35,7 +35,9 @@ async def stored_archive(include: GitInclude, artifact: Artifact, around: Surrou
     """The file of an artifact, after a look whether it is still what its digest says."""
     try:
         await around.store.check(artifact)
-        return around.store.file(artifact)
+        # A status may name a file of somebody else.
+        owner = ObjectRef(_RESOURCE.group, _RESOURCE.kind, around.namespace, include.repository.name)
+        return around.store.of(owner, artifact)
     except (ArtifactMissing, ArtifactDamaged) as error:
         raise _failed(f"failed to copy '{include.repository.name}' include: {error}", "CopyFailure") from error
 

@@ -95,7 +95,8 @@ def unknown_fields(obj: Any, schema: Schema) -> list[str]:
 
 def _unknown(value: Any, schema: Schema, path: str, found: list[str]) -> None:
     if isinstance(value, dict):
-        fields, element = schema.fields, schema.element
+        # A map where a list should be has no field that anybody knows.
+        fields, element = schema.fields, schema.element if schema.kind != "list" else None
         for key, child in value.items():
             type_ = fields.get(key) or element
             if type_ is None:
