@@ -60,8 +60,11 @@ class Kind:
     keeps_variables: bool = True
     """The CRD itself is exempt from variable substitution: its schema may hold what looks like a variable."""
     namespaced: bool = True
-    handled: bool = False
-    """Whether there is a controller for it yet."""
+
+    @property
+    def handled(self) -> bool:
+        """Whether there is a controller for it yet."""
+        return self.kind in _HANDLED
 
     @property
     def api_version(self) -> str:
@@ -181,6 +184,8 @@ _ALL = (
     _notification("v1beta3", "alerts", "Alert", _AGE),
     _notification("v1", "receivers", "Receiver", _AGE, _READY, _STATUS),
 )
+
+_HANDLED = frozenset({"Kustomization", "GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"})
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType({kind.kind: kind for kind in _ALL})
 """Every kind by its name, in the order in which the CRDs are written."""
