@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from penstock.kube import Object, WatchCache
+from penstock.kube.errors import NotFound
 from penstock.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.waiting import following
 
 if TYPE_CHECKING:
-    from penstock.kube import Client
+    from penstock.kube import Client, Resource
 
 
 async def define(client: Client, *definitions: Object) -> None:
@@ -23,6 +25,16 @@ async def define(client: Client, *definitions: Object) -> None:
         await until(lambda: all(_established(cache.get(one["metadata"]["name"])) for one in definitions))
     # An established CRD is in discovery only some moments later.
     await client.discovery.until_served(kind for definition in definitions for kind in _kinds(definition))
+
+
+async def release(client: Client, namespace: str, *resources: Resource) -> None:
+    """Take the finalizers off what a stopped controller has left behind: nobody else would, and a namespace with such
+    objects in it keeps the control plane busy for as long as it runs."""
+    for resource in resources:
+        for obj in (await client.list(resource, namespace)).items:
+            if obj["metadata"].get("finalizers"):
+                with suppress(NotFound):
+                    await client.patch(resource, obj["metadata"]["name"], namespace, {"metadata": {"finalizers": None}})
 
 
 def _established(definition: Object | None) -> bool:

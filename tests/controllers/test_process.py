@@ -18,7 +18,7 @@ from penstock.controllers.kustomization.source import KINDS
 from penstock.errors import UsageError
 from penstock.kube import WatchCache
 from penstock.kube.resources import CONFIG_MAPS
-from tests.definitions import define
+from tests.definitions import define, release
 from tests.sources.git.repositories import Repository
 from tests.sources.git.server import serving
 from tests.waiting import following
@@ -107,6 +107,7 @@ async def test_from_a_commit_to_the_cluster(cluster: Cluster, tmp_path: Path, fl
         await client.delete(KUSTOMIZATIONS, "app", namespace)
         await until(lambda: not greeting(), within=40)
         await client.delete(KINDS["GitRepository"], "app", namespace)
+    await release(client, namespace, KUSTOMIZATIONS, KINDS["GitRepository"])
 
 
 class TestFlags:

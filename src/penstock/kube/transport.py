@@ -133,7 +133,10 @@ class Transport:
                     if isinstance(refusal, Unauthorized):
                         await self._renewed(credential)  # the next one who asks has the new one
                     raise refusal
-                yield response.content
+                try:
+                    yield response.content
+                finally:
+                    _hang_up(response)
 
     async def _try(self, request: Request, headers: CIMultiDict[str], *, urgent: bool) -> Any:
         if urgent:
@@ -280,6 +283,13 @@ class Transport:
 def _query_string(query: tuple[tuple[str, str], ...]) -> str:
     # The same few options come back with every request; encoding them was a tenth of its cost.
     return f"?{urlencode(query)}"
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """Leave a stream that has not ended: a farewell over TLS would wait for the server, with nobody waiting for it."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 class _translated:  # noqa: N801 - reads as a word in `with _translated(...)`

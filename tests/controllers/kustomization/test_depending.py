@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.kube.resources import CONFIG_MAPS, DEPLOYMENTS
+from penstock.controllers.kustomization.source import KINDS
+from penstock.kube.resources import CONFIG_MAPS
 from tests.controllers.kustomization.manifests import config_map
 
 if TYPE_CHECKING:
@@ -113,23 +114,24 @@ class TestAnyKind:
         await world.until_applied("v1.0.0")
 
     async def test_an_object_that_is_not_ready_yet(self, world: World) -> None:
-        labels = {"app": "db"}
-        pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "db", "image": "db"}]}}
-        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod}
-        await world.client.create(DEPLOYMENTS, {"metadata": {"name": "db"}, "spec": spec}, namespace=world.namespace)
         await world.source("v1.0.0", {"config.yaml": config_map("a")})
-        await world.kustomization(annotations={"penstock.dev/depends-on": f"Deployment/{world.namespace}/db"})
-        await world.until_failed("DependencyNotReady", says=f"Deployment/{world.namespace}/db' is not ready")
-        status = {
-            "observedGeneration": 1,
-            **dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 1),
-            "conditions": [
-                {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable"},
-                {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
-            ],
-        }
-        await world.client.patch(DEPLOYMENTS, "db", world.namespace, {"status": status}, subresource="status")
+        await world.bare_source(name="data", kind="Bucket")
+        await self.say_ready(world, "False")
+        await world.kustomization(annotations={"penstock.dev/depends-on": f"Bucket/{world.namespace}/data"})
+        await world.until_failed("DependencyNotReady", says=f"Bucket/{world.namespace}/data' is not ready")
+        await self.say_ready(world, "True")
         await world.until_applied("v1.0.0")
+
+    async def say_ready(self, world: World, truth: str) -> None:
+        ready = {
+            "type": "Ready",
+            "status": truth,
+            "reason": "Said",
+            "message": "by the test",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+        status = {"status": {"observedGeneration": 1, "conditions": [ready]}}
+        await world.client.patch(KINDS["Bucket"], "data", world.namespace, status, subresource="status")
 
     async def test_a_name_that_is_none(self, world: World) -> None:
         await world.source("v1.0.0", {"config.yaml": config_map("a")})

@@ -141,12 +141,12 @@ async def test_a_kind_with_several_versions_comes_and_goes(world: World) -> None
     assert (await before.find(group, "ClusterCleanupPolicy")).version == "v2"
     await world.delete()
     await world.until_gone()
-    after = Discovery(world.client.call)
-    await _until_not_served(after, group)
+    await _until_not_served(world, group)
 
 
-async def _until_not_served(discovery: Discovery, group: str) -> None:
-    """A server may tell of a kind some moments longer than it has it."""
+async def _until_not_served(world: World, group: str) -> None:
+    """A server may tell of a kind some moments longer than it has it; who reads anew then does not know it."""
+    discovery = Discovery(world.client.call)
     import asyncio
 
     async with asyncio.timeout(20):
@@ -154,7 +154,7 @@ async def _until_not_served(discovery: Discovery, group: str) -> None:
             await discovery.refresh()
             await asyncio.sleep(0.05)
     with pytest.raises(NoMatch):
-        await discovery.find(group, "ClusterCleanupPolicy")
+        await Discovery(world.client.call).find(group, "ClusterCleanupPolicy")
 
 
 @pytest.mark.scenario("22.1 Fuzz")

@@ -12,6 +12,7 @@ controller runs.
 from __future__ import annotations
 
 import asyncio
+import base64
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,7 +35,7 @@ from penstock.sources.store.fetch import ArtifactFetcher
 from penstock.sources.store.scratch import Scratch
 from penstock.sources.store.trees import Trees
 from tests.controllers.kustomization.shelf import Shelf, shelf
-from tests.definitions import define
+from tests.definitions import define, release
 from tests.waiting import Until, following
 
 if TYPE_CHECKING:
@@ -318,8 +319,7 @@ class World:
         self, name: str, *, key: str = "value.yaml", user: Mapping[str, Any] | None = None
     ) -> None:
         """A Secret with the admin's kubeconfig, or with another user in it."""
-        text = await asyncio.to_thread(self.cluster.kubeconfig.read_text)
-        config = yaml.safe_load(text)
+        config = await asyncio.to_thread(_flattened, self.cluster.kubeconfig)
         if user is not None:
             config["users"][0]["user"] = dict(user)
         body = {"metadata": {"name": name}, "stringData": {key: yaml.safe_dump(config)}}
@@ -327,6 +327,16 @@ class World:
 
     async def remove_account(self, name: str) -> None:
         await self.client.delete(SERVICE_ACCOUNTS, name, self.namespace)
+
+
+def _flattened(kubeconfig: Path) -> Any:
+    """A kubeconfig that names no files: their content stands in it."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    for part in (config["clusters"][0]["cluster"], config["users"][0]["user"]):
+        for name in ("certificate-authority", "client-certificate", "client-key"):
+            if file := part.pop(name, None):
+                part[f"{name}-data"] = base64.b64encode((kubeconfig.parent / file).read_bytes()).decode()
+    return config
 
 
 def _version(obj: Object) -> int:
@@ -376,3 +386,4 @@ async def running(cluster: Cluster, settings: Settings, folder: Path, metrics: M
         finally:
             manager.stop()
             await task
+            await release(cluster.client, cluster.namespace, KUSTOMIZATIONS)

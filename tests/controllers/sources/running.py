@@ -14,7 +14,7 @@ from penstock.runtime.announcing import Announcer
 from penstock.runtime.manager import Manager
 from penstock.sources.store import ArtifactStore
 from penstock.sources.store.scratch import Scratch
-from tests.definitions import define
+from tests.definitions import define, release
 from tests.waiting import following
 
 if TYPE_CHECKING:
@@ -150,3 +150,4 @@ async def running(
             finally:
                 manager.stop()
     assert code.result() == 0
+    await release(client, cluster.namespace, resource)
