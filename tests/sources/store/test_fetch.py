@@ -107,6 +107,7 @@ async def endless(request: web.Request) -> web.StreamResponse:
         return response
 
 
+@pytest.mark.scenario("22.11 Fetcher")
 @pytest.mark.scenario("sources-48")
 @pytest.mark.parametrize(
     ("answers", "asked"),
