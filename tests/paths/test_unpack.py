@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.paths import ArchiveError, Limits, pack, unpack
-from penstock.paths.pack import header
+from penstock.paths.packing import header
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.paths.errors import FileError
 from penstock.paths.globs import compile_glob
-from penstock.paths.pack import DEEPEST
+from penstock.paths.packing import DEEPEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from penstock.paths.errors import FileError
-from penstock.paths.pack import BLOCK
+from penstock.paths.packing import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.api.references import LocalReference
     from penstock.controllers.sources.surroundings import Surroundings
     from penstock.kube.resources import Object
-    from penstock.paths.pack import Excludes
+    from penstock.paths.packing import Excludes
     from penstock.sources import Fetched, Remote
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from penstock.api.meta import Artifact
     from penstock.kube.client import Client
     from penstock.kube.resources import Object
-    from penstock.paths.pack import Excludes
+    from penstock.paths.packing import Excludes
     from penstock.sources.store import ArtifactStore, Scratch
 
 Reason = Literal["FetchFailed", "StorageOperationFailed", "VerificationFailed"]

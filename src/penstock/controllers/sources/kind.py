@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.api.meta import ObjectMeta, SourceStatus
     from penstock.controllers.sources.surroundings import Surroundings
     from penstock.kube.resources import Object
-    from penstock.paths.pack import Excludes
+    from penstock.paths.packing import Excludes
     from penstock.sources import Fetched, Remote
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from penstock.kube.resources import ObjectRef
-    from penstock.paths.pack import Excludes
+    from penstock.paths.packing import Excludes
 
 _CONDITION = "StorageOperationFailed"
 

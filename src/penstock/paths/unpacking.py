@@ -14,7 +14,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from penstock.paths.pack import BLOCK, DEEPEST
+from penstock.paths.packing import BLOCK, DEEPEST
 from penstock.paths.tarball import ArchiveError, Tar, Unzipped
 
 if TYPE_CHECKING:
