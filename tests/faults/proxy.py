@@ -15,6 +15,7 @@ from aiohttp import web
 from yarl import URL
 
 from penstock.kube import Settings, load
+from penstock.kube.connector import Connector
 from tests.faults.rules import Answered, Call, Cut, Reset
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Proxy:
     async def running(self) -> AsyncGenerator[Proxy]:
         credential = await self._upstream.credentials.fetch()
         context = await asyncio.to_thread(self._upstream.tls, credential)
-        connector = aiohttp.TCPConnector(ssl=context if context is not None else True, limit=0)
+        connector = Connector(ssl=context if context is not None else True, limit=0)
         timeout = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False) as session:
             self._session = session

@@ -23,6 +23,7 @@ from yarl import URL
 
 from penstock import __version__
 from penstock.kube.certificates import expiry
+from penstock.kube.connector import Connector
 from penstock.kube.errors import (
     ApiError,
     BadAnswer,
@@ -133,10 +134,7 @@ class Transport:
                     if isinstance(refusal, Unauthorized):
                         await self._renewed(credential)  # the next one who asks has the new one
                     raise refusal
-                try:
-                    yield response.content
-                finally:
-                    _hang_up(response)
+                yield response.content
 
     async def _try(self, request: Request, headers: CIMultiDict[str], *, urgent: bool) -> Any:
         if urgent:
@@ -252,7 +250,7 @@ class Transport:
     async def _open(self, credential: Credential) -> aiohttp.ClientSession:
         sslproto.SSLProtocol.max_size = TLS_READ_BUFFER
         context = await asyncio.to_thread(self.settings.tls, credential)
-        connector = aiohttp.TCPConnector(ssl=context if context is not None else True, limit=0)
+        connector = Connector(ssl=context if context is not None else True, limit=0)
         session = aiohttp.ClientSession(
             connector=connector,
             headers={"User-Agent": USER_AGENT},
@@ -283,13 +281,6 @@ class Transport:
 def _query_string(query: tuple[tuple[str, str], ...]) -> str:
     # The same few options come back with every request; encoding them was a tenth of its cost.
     return f"?{urlencode(query)}"
-
-
-def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """Leave a stream that has not ended: a farewell over TLS would wait for the server, with nobody waiting for it."""
-    connection = response.connection
-    if connection is not None and connection.transport is not None:
-        connection.transport.abort()
 
 
 class _translated:  # noqa: N801 - reads as a word in `with _translated(...)`

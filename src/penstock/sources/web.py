@@ -18,6 +18,7 @@ from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
 from penstock.errors import PenstockError
+from penstock.kube.connector import Connector
 from penstock.runtime.redaction import redact_text
 from penstock.sources.access import system_proxy
 
@@ -66,7 +67,7 @@ class Web:
             raise Forbidden("a socks5 proxy is not supported here; use an http or https proxy")
         context = await asyncio.to_thread(self._trust.context)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=context, resolver=_Resolver(), limit=self._connections),
+            connector=Connector(ssl=context, resolver=_Resolver(), limit=self._connections),
             timeout=_TIMEOUT,
             headers={"User-Agent": USER_AGENT},
             cookie_jar=aiohttp.DummyCookieJar(),

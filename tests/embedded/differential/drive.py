@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import orjson
 
+from penstock.kube.connector import Connector
 from tests.embedded.differential.normal import normal
 from tests.embedded.differential.steps import NAMESPACE
 from tests.embedded.differential.widgets import WIDGET_DEFINITION
@@ -112,7 +113,7 @@ async def backend(server: str, *, token: str, authority: bytes) -> AsyncGenerato
     """A prepared backend at an address."""
     context = ssl.create_default_context(cadata=authority.decode())
     headers = {"Authorization": f"Bearer {token}", "User-Agent": "differential/1"}
-    connector = aiohttp.TCPConnector(ssl=context, limit=16)
+    connector = Connector(ssl=context, limit=16)
     async with aiohttp.ClientSession(server, headers=headers, connector=connector) as session:
         made = Backend(session)
         await made.prepare()

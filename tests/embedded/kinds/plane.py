@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 
 from penstock.embedded.schema import builtin_resources
+from penstock.kube.connector import Connector
 from tests.controlplane.plane import controlplane
 from tests.embedded.kinds.answers import Answer, real
 
@@ -67,7 +68,7 @@ async def plane() -> AsyncGenerator[Plane]:
         session = aiohttp.ClientSession(
             started.server,
             headers={"Authorization": f"Bearer {started.token}"},
-            connector=aiohttp.TCPConnector(ssl=trust, limit=8),
+            connector=Connector(ssl=trust, limit=8),
         )
         async with session:
             asked = Plane(session)

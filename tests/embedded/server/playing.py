@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import ssl
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import orjson
+
+from penstock.kube.connector import Connector
+
+if TYPE_CHECKING:
+    import aiohttp
 
 JSON = "application/json"
 MERGE = "application/merge-patch+json"
@@ -102,8 +106,8 @@ class Backend:
             return told
 
 
-def connector(authority: str) -> aiohttp.TCPConnector:
-    return aiohttp.TCPConnector(ssl=ssl.create_default_context(cadata=authority))
+def connector(authority: str) -> Connector:
+    return Connector(ssl=ssl.create_default_context(cadata=authority))
 
 
 def _body(text: str, namespace: str) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 
+from penstock.kube.connector import Connector
 from penstock.sources.git import pktline
 from penstock.sources.git.calling import calling
 from penstock.sources.git.checkout import Bounds
@@ -59,7 +60,7 @@ class Git:
         algorithms: Algorithms | None = None,
     ) -> AsyncGenerator[Git]:
         """The door, with its mirrors in a folder of our own; old mirrors are swept away first."""
-        connector = aiohttp.TCPConnector(limit=_CONNECTIONS, resolver=GuardedResolver(), ttl_dns_cache=60)
+        connector = Connector(limit=_CONNECTIONS, resolver=GuardedResolver(), ttl_dns_cache=60)
         session = aiohttp.ClientSession(
             connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers={"User-Agent": _AGENT}, trust_env=False
         )
