@@ -7,7 +7,7 @@ import pytest
 
 from penstock.paths import DiskTree, EscapeError, FileError, LayeredTree, MemoryTree, Tree, is_within
 
-FILES = {"root/a.txt": b"a", "root/sub/b.txt": b"b", "other/c.txt": b"c"}
+FILES = {"allowed/a.txt": b"a", "allowed/sub/b.txt": b"b", "other/c.txt": b"c"}
 
 
 def on_disk(folder: Path) -> tuple[Tree, str]:
@@ -28,8 +28,8 @@ BOTH = pytest.mark.parametrize("make", [on_disk, in_memory])
 @BOTH
 def test_files_are_read_below_a_directory(make: Make, tmp_path: Path) -> None:
     tree, top = make(tmp_path)
-    assert tree.read(f"{top}/root/sub/../a.txt", within=f"{top}/root") == b"a"
-    assert tree.read(f"{top}/root/./sub/b.txt", within=f"{top}/root") == b"b"
+    assert tree.read(f"{top}/allowed/sub/../a.txt", within=f"{top}/allowed") == b"a"
+    assert tree.read(f"{top}/allowed/./sub/b.txt", within=f"{top}/allowed") == b"b"
 
 
 @BOTH
@@ -37,8 +37,8 @@ def test_files_are_read_below_a_directory(make: Make, tmp_path: Path) -> None:
 def test_names_that_lead_out(make: Make, tmp_path: Path, name: str) -> None:
     tree, top = make(tmp_path)
     with pytest.raises(EscapeError):
-        tree.read(f"{top}/root/{name}", within=f"{top}/root")
-    assert tree.read(f"{top}/root/{name}") == b"c"
+        tree.read(f"{top}/allowed/{name}", within=f"{top}/allowed")
+    assert tree.read(f"{top}/allowed/{name}") == b"c"
 
 
 @BOTH
@@ -46,42 +46,42 @@ def test_names_that_lead_out(make: Make, tmp_path: Path, name: str) -> None:
 def test_names_that_are_no_files(make: Make, tmp_path: Path, name: str) -> None:
     tree, top = make(tmp_path)
     with pytest.raises(FileError):
-        tree.read(f"{top}/root/{name}")
+        tree.read(f"{top}/allowed/{name}")
 
 
 @BOTH
 def test_directories(make: Make, tmp_path: Path) -> None:
     tree, top = make(tmp_path)
-    assert tree.directory(f"{top}/root/../root/sub") == f"{top}/root/sub"
+    assert tree.directory(f"{top}/allowed/../allowed/sub") == f"{top}/allowed/sub"
     for name in ("a.txt", "missing"):
         with pytest.raises(FileError):
-            tree.directory(f"{top}/root/{name}")
+            tree.directory(f"{top}/allowed/{name}")
 
 
 def test_a_link_swapped_in_after_the_directory_was_resolved(tmp_path: Path) -> None:
     tree, top = on_disk(tmp_path)
-    inside = tmp_path / "root" / "sub"
-    assert tree.read(f"{top}/root/sub/b.txt", within=f"{top}/root") == b"b"
-    assert tree.read(f"{top}/root/a.txt", within=f"{top}/root") == b"a"
+    inside = tmp_path / "allowed" / "sub"
+    assert tree.read(f"{top}/allowed/sub/b.txt", within=f"{top}/allowed") == b"b"
+    assert tree.read(f"{top}/allowed/a.txt", within=f"{top}/allowed") == b"a"
     (inside / "b.txt").unlink()
     inside.rmdir()
     inside.symlink_to(tmp_path / "other")
     with pytest.raises(EscapeError):
-        tree.read(f"{top}/root/sub/c.txt", within=f"{top}/root")
+        tree.read(f"{top}/allowed/sub/c.txt", within=f"{top}/allowed")
 
 
 def test_a_directory_that_is_open_stays_the_one_it_was(tmp_path: Path) -> None:
     tree, top = on_disk(tmp_path)
-    inside = tmp_path / "root" / "sub"
-    assert tree.read(f"{top}/root/sub/b.txt", within=f"{top}/root") == b"b"
+    inside = tmp_path / "allowed" / "sub"
+    assert tree.read(f"{top}/allowed/sub/b.txt", within=f"{top}/allowed") == b"b"
     inside.rename(tmp_path / "moved")
     inside.symlink_to(tmp_path / "other")
-    assert tree.read(f"{top}/root/sub/b.txt", within=f"{top}/root") == b"b"
+    assert tree.read(f"{top}/allowed/sub/b.txt", within=f"{top}/allowed") == b"b"
     with pytest.raises(FileError):
-        tree.read(f"{top}/root/sub/c.txt", within=f"{top}/root")
+        tree.read(f"{top}/allowed/sub/c.txt", within=f"{top}/allowed")
     tree.close()
     with pytest.raises(EscapeError):
-        tree.read(f"{top}/root/sub/c.txt", within=f"{top}/root")
+        tree.read(f"{top}/allowed/sub/c.txt", within=f"{top}/allowed")
 
 
 def test_a_file_that_is_too_large(tmp_path: Path) -> None:
@@ -100,25 +100,25 @@ def test_is_within(path: str, directory: str, *, expected: bool) -> None:
 
 def test_a_layer_stands_in_front_of_the_disk(tmp_path: Path) -> None:
     _, top = on_disk(tmp_path)
-    (tmp_path / "root/link.txt").symlink_to("a.txt")
-    tree = LayeredTree(f"{top}/root", {f"{top}/root/a.txt": b"new", f"{top}/root/more.txt": b"more"})
-    assert tree.read(f"{top}/root/a.txt") == b"new"
-    assert tree.read(f"{top}/root/sub/../a.txt") == b"new"
-    assert tree.read(f"{top}/root/link.txt") == b"new"
-    assert tree.read(f"{top}/root/more.txt") == b"more"
-    assert tree.read(f"{top}/root/sub/b.txt") == b"b"
-    assert (tmp_path / "root/a.txt").read_bytes() == b"a"
+    (tmp_path / "allowed/link.txt").symlink_to("a.txt")
+    tree = LayeredTree(f"{top}/allowed", {f"{top}/allowed/a.txt": b"new", f"{top}/allowed/more.txt": b"more"})
+    assert tree.read(f"{top}/allowed/a.txt") == b"new"
+    assert tree.read(f"{top}/allowed/sub/../a.txt") == b"new"
+    assert tree.read(f"{top}/allowed/link.txt") == b"new"
+    assert tree.read(f"{top}/allowed/more.txt") == b"more"
+    assert tree.read(f"{top}/allowed/sub/b.txt") == b"b"
+    assert (tmp_path / "allowed/a.txt").read_bytes() == b"a"
 
 
 def test_a_layered_tree_has_a_wall(tmp_path: Path) -> None:
     _, top = on_disk(tmp_path)
-    (tmp_path / "root/out").symlink_to(tmp_path / "other")
-    (tmp_path / "root/out.txt").symlink_to(tmp_path / "other/c.txt")
-    tree = LayeredTree(f"{top}/root", {})
-    assert tree.directory(f"{top}/root/sub") == f"{top}/root/sub"
+    (tmp_path / "allowed/out").symlink_to(tmp_path / "other")
+    (tmp_path / "allowed/out.txt").symlink_to(tmp_path / "other/c.txt")
+    tree = LayeredTree(f"{top}/allowed", {})
+    assert tree.directory(f"{top}/allowed/sub") == f"{top}/allowed/sub"
     for name in ("../other", "out"):
         with pytest.raises(EscapeError, match="fs-security-constraint"):
-            tree.directory(f"{top}/root/{name}")
+            tree.directory(f"{top}/allowed/{name}")
     for name in ("../other/c.txt", "out/c.txt", "out.txt"):
         with pytest.raises(EscapeError, match="fs-security-constraint"):
-            tree.read(f"{top}/root/{name}")
+            tree.read(f"{top}/allowed/{name}")
