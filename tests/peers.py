@@ -24,10 +24,6 @@ FLUX = "v2.9.5"
 FLUX_LIBRARIES = Path(__file__).parent / "fluxpeer"
 
 
-class NotBuilt(NoGo):
-    """A real program that cannot be built here, such as one whose modules the proxy does not have."""
-
-
 class Answer(NamedTuple):
     """What a library said: a value, or the words of its error."""
 
@@ -134,20 +130,14 @@ def _once(program: Path) -> Generator[bool]:
 
 def _go(command: list[str], *, within: Path, **environment: str) -> None:
     settings = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false", **environment}
-    try:
-        subprocess.run(command, env=settings, check=True, cwd=within)
-    except subprocess.CalledProcessError as error:
-        raise NotBuilt(f"'{' '.join(command[1:])}' ended with {error.returncode}") from error
+    subprocess.run(command, env=settings, check=True, cwd=within)
 
 
 @contextmanager
 def _copied(go: str, module: str, beside: Path) -> Generator[Path]:
     """The files of a module in a directory that can be written, removed in the end."""
     with tempfile.TemporaryDirectory(dir=beside) as copy:
-        try:
-            answer = subprocess.run([go, "mod", "download", "-json", module], check=True, capture_output=True, cwd=copy)
-        except subprocess.CalledProcessError as error:
-            raise NotBuilt(f"the module {module} cannot be had") from error
+        answer = subprocess.run([go, "mod", "download", "-json", module], check=True, capture_output=True, cwd=copy)
         shutil.copytree(json.loads(answer.stdout)["Dir"], copy, dirs_exist_ok=True, copy_function=shutil.copyfile)
         for folder, names, _ in os.walk(copy):
             for name in (".", *names):
