@@ -38,10 +38,10 @@ class Awaited:
             self._group = group
             await asyncio.get_running_loop().create_future()
 
-    def watch(self, key: ObjectRef, target: Target, resource: Resource | None = None) -> None:
+    def watch(self, key: ObjectRef, target: Target, resource: Resource) -> None:
         """Wake `key` when the target changes."""
         self._waiting[target].add(key)
-        if resource is None or target in self._watches or self._group is None or len(self._watches) >= MOST:
+        if target in self._watches or self._group is None or len(self._watches) >= MOST:
             return
         self._watches[target] = self._group.create_task(self._follow(target, resource))
 

@@ -10,8 +10,8 @@ from penstock.api.kustomization import Kustomization
 from penstock.controllers.kustomization import dependencies
 from penstock.controllers.kustomization.dependencies import NotReady
 from penstock.controllers.kustomization.halt import misconfigured
+from penstock.controllers.kustomization.tenant import acting
 from penstock.errors import PenstockError
-from penstock.kube import Identity
 from penstock.kube.errors import KubeError, NotFound
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.controllers.kustomization.awaited import Awaited
     from penstock.controllers.kustomization.dependencies import Target
     from penstock.controllers.kustomization.parts import Parts
-    from penstock.kube import Client, Object, Resource
+    from penstock.kube import Object, ObjectRef, Resource
 
 
 class Readiness:
@@ -38,7 +38,11 @@ class Readiness:
                 await self._check_any(kustomization, target)
         except (NotReady, dependencies.BadDependency) as error:
             raise dependencies.not_ready(error, self._parts.settings.requeue_dependency) from error
-        self._awaited.forget(dependencies.own_ref(kustomization))
+        self.forget(dependencies.own_ref(kustomization))
+
+    def forget(self, key: ObjectRef) -> None:
+        """Wake this one no more: it has what it waited for, or it is gone."""
+        self._awaited.forget(key)
 
     async def _check(self, kustomization: Kustomization, obj: Object, dependency: Dependency, revision: str) -> None:
         namespace = dependency.namespace or kustomization.metadata.namespace
@@ -69,11 +73,15 @@ class Readiness:
     async def _check_any(self, kustomization: Kustomization, target: Target) -> None:
         """An object of any kind, seen with the rights that the Kustomization has on this cluster."""
         key = dependencies.own_ref(kustomization)
+        reader = acting(self._parts.client, kustomization, self._parts.settings)
         try:
             resource = await self._resource(target)
-            found = await self._reader(kustomization).get(resource, target.name, target.namespace or None)
+        except KubeError as error:
+            raise NotReady(f"dependency '{target}' cannot be read: {error}") from error
+        try:
+            found = await reader.get(resource, target.name, target.namespace or None)
         except NotFound as error:
-            self._awaited.watch(key, target)
+            self._awaited.watch(key, target, resource)
             raise NotReady(f"dependency '{target}' not found: {error}") from error
         except KubeError as error:
             raise NotReady(f"dependency '{target}' cannot be read: {error}") from error
@@ -90,13 +98,6 @@ class Readiness:
         if not served:
             raise NotReady(f"dependency '{target}' is not ready: the cluster does not serve the kind {target.kind}")
         return await discovery.find(served[0].group, target.kind)
-
-    def _reader(self, kustomization: Kustomization) -> Client:
-        account = kustomization.spec.service_account_name or self._parts.settings.default_service_account
-        if not account:
-            return self._parts.client
-        identity = Identity.service_account(kustomization.metadata.namespace, account)
-        return self._parts.client.impersonate(identity)
 
 
 def _says_ready(dependency: Dependency, own: Object, found: Object) -> bool:

@@ -56,8 +56,10 @@ class Reconciler:
     async def __call__(self, run: Run) -> Result:
         obj = self._parts.current(run.key)
         if obj is None:
+            self._readiness.forget(run.key)
             return Done()
         if obj["metadata"].get("deletionTimestamp"):
+            self._readiness.forget(run.key)
             return await self._finalizer.finalize(run, obj)
         client, resource = self._parts.client, self._parts.resource
         obj = await finalizers.add(client, resource, obj, FINALIZER, manager=MANAGER, fence=run.fence)
@@ -86,7 +88,7 @@ class Work:
     async def outcome(self) -> Result:
         """Work, and say when the next run comes."""
         if self._suspended:
-            log.info("Reconciliation is suspended for this object")
+            log.info("Reconciliation is suspended for this object", reason=suspension.reason(self._kustomization))
             return suspension.wake(self._kustomization, self._parts.now())
         try:
             await self._pipeline()

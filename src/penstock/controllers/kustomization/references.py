@@ -8,8 +8,8 @@ import os
 from typing import TYPE_CHECKING
 
 from penstock.controllers.kustomization.accounts import Accounts
+from penstock.controllers.kustomization.tenant import acting
 from penstock.errors import PenstockError
-from penstock.kube import Identity
 from penstock.kube.errors import KubeError, NotFound
 from penstock.kube.resources import CONFIG_MAPS, SECRETS
 from penstock.render import (
@@ -135,10 +135,7 @@ class References:
         return _bytes(obj)
 
     def _reader(self, kustomization: Kustomization) -> Client:
-        account = kustomization.spec.service_account_name or self._settings.default_service_account
-        if not (self._settings.tenant_reads and account):
-            return self._client
-        return self._client.impersonate(Identity.service_account(kustomization.metadata.namespace, account))
+        return acting(self._client, kustomization, self._settings) if self._settings.tenant_reads else self._client
 
 
 def _bytes(obj: Object) -> dict[str, bytes]:

@@ -178,6 +178,4 @@ class Report:
 
     def _encoded(self) -> Object:
         encoded: Object = encode(self.status)
-        if self.status.observed_generation != 0:
-            encoded["observedGeneration"] = self.status.observed_generation
         return encoded

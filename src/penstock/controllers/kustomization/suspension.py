@@ -24,6 +24,11 @@ def is_suspended(kustomization: Kustomization, now: datetime) -> bool:
     return end is None or now < end
 
 
+def reason(kustomization: Kustomization) -> str:
+    """Why, as whoever suspended it wrote down."""
+    return kustomization.metadata.annotations.get(REASON, "")
+
+
 def until(kustomization: Kustomization) -> datetime | None:
     """When the suspension ends by itself; a time that nobody can read never comes."""
     text = kustomization.metadata.annotations.get(UNTIL, "")

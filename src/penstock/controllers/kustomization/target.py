@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from penstock.apply import Applier
 from penstock.controllers.kustomization.halt import Halt
 from penstock.controllers.kustomization.settings import CONTROLLER
+from penstock.controllers.kustomization.tenant import account_of, acting
 from penstock.errors import PenstockError
-from penstock.kube import Identity, connect, load_hostile
+from penstock.kube import connect, load_hostile
 from penstock.kube.errors import ConfigError, KubeError
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from penstock.kube import Client
 
 MOST = 64
-"""Connections to other clusters that are kept; the least recently used one that nobody works with is closed first."""
+"""Connections to other clusters that are kept; the least recently used one is closed first.
+
+A run that still works with it fails and is tried again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +76,10 @@ class Targets:
         """
         try:
             cluster = await self._cluster(kustomization)
-            account = kustomization.spec.service_account_name or self._settings.default_service_account
-            client = cluster
-            if account:
-                client = cluster.impersonate(Identity.service_account(kustomization.metadata.namespace, account))
+            client = acting(cluster, kustomization, self._settings)
         except PenstockError as error:
             raise Halt("ReconciliationFailed", str(error), event=f"failed to build kube client: {error}") from error
-        return Target(cluster, client, account, self._applier(client))
+        return Target(cluster, client, account_of(kustomization, self._settings), self._applier(client))
 
     def _applier(self, client: Client) -> Applier:
         settings = self._settings
