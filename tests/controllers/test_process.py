@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.api import crd
+from penstock.cli import main
 from penstock.cli.controller import chosen, gates
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.source import KINDS
@@ -136,3 +137,8 @@ class TestFlags:
     def test_gates_that_there_are_not(self, text: str) -> None:
         with pytest.raises(UsageError, match="--feature-gates"):
             gates(text)
+
+    @pytest.mark.parametrize("flag", ["--requeue-dependency", "--min-retry-delay", "--artifact-retention-ttl"])
+    def test_a_time_that_is_none_is_told_with_its_flag(self, capsys: pytest.CaptureFixture[str], flag: str) -> None:
+        assert main(["controller", f"{flag}=soon"]) == 2
+        assert f"{flag}: " in capsys.readouterr().err

@@ -12,6 +12,7 @@ import typer
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
+    from penstock.api.durations import Duration
     from penstock.controllers.kustomization.settings import Gates
     from penstock.controllers.process import Options
 
@@ -75,7 +76,6 @@ def controller(
 ) -> int:
     """Run until Ctrl-C or SIGTERM. `RUNTIME_NAMESPACE` names the namespace of the controllers."""
     # What is heavy is imported when everything that can be wrong with the flags has been found.
-    from penstock.api.durations import Duration
     from penstock.apply import parse_kinds
     from penstock.controllers.kustomization.settings import Settings
     from penstock.controllers.process import Options
@@ -85,12 +85,11 @@ def controller(
     from penstock.sources.store.files import Retention
 
     configure(encoding=log_encoding, level=log_level)
-    dependency = Duration.parse(requeue_dependency)
     namespace = os.environ.get("RUNTIME_NAMESPACE") or _RUNTIME
     settings = Settings(
         concurrent=concurrent,
         concurrent_ssa=concurrent_ssa,
-        requeue_dependency=dependency,
+        requeue_dependency=_duration(requeue_dependency, "--requeue-dependency"),
         remote_bases=not no_remote_bases,
         cross_namespace_references=not no_cross_namespace_refs,
         default_service_account=default_service_account,
@@ -115,10 +114,15 @@ def controller(
         metrics=Address.parse(metrics_addr, flag="--metrics-addr"),
         health=Address.parse(health_addr, flag="--health-addr"),
         lead=enable_leader_election,
-        requeue_dependency=dependency.seconds,
-        backoff=Backoff(base=Duration.parse(min_retry_delay).seconds, cap=Duration.parse(max_retry_delay).seconds),
+        backoff=Backoff(
+            base=_duration(min_retry_delay, "--min-retry-delay").seconds,
+            cap=_duration(max_retry_delay, "--max-retry-delay").seconds,
+        ),
         jitter=Jitter(interval_jitter_percentage),
-        retention=Retention(ttl=Duration.parse(artifact_retention_ttl).seconds, records=artifact_retention_records),
+        retention=Retention(
+            ttl=_duration(artifact_retention_ttl, "--artifact-retention-ttl").seconds,
+            records=artifact_retention_records,
+        ),
         digest_algorithm=artifact_digest_algo,
         ssh=Algorithms(_listed(ssh_kex_algos), _listed(ssh_hostkey_algos)),
         fetch_tries=http_retry + 1,
@@ -166,6 +170,15 @@ async def _run(kubeconfig: Path | None, context: str | None, options: Options) -
     settings = await asyncio.to_thread(load, kubeconfig, context=context)
     async with connect(settings) as client:
         return await run(client, options)
+
+
+def _duration(text: str, flag: str) -> Duration:
+    from penstock.api.durations import Duration, InvalidDuration
+
+    try:
+        return Duration.parse(text)
+    except InvalidDuration as error:
+        raise UsageError(f"{flag}: {error}") from error
 
 
 def _listed(text: str) -> tuple[str, ...]:

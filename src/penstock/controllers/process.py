@@ -7,6 +7,7 @@ from the disk and never fetched from ourselves.
 from __future__ import annotations
 
 import socket
+import uuid
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,6 @@ class Options:
     metrics: Address | None = None
     health: Address | None = None
     lead: bool = False
-    requeue_dependency: float = 30.0
     concurrent_sources: int = 8
     backoff: Backoff = field(default_factory=Backoff)
     jitter: Jitter = field(default_factory=Jitter)
@@ -108,7 +108,7 @@ async def _sources(
         scratch=scratch,
         announcer=_announcer(manager, client, SOURCES, options),
         metrics=metrics,
-        dependency=options.requeue_dependency,
+        dependency=options.kustomize.requeue_dependency.seconds,
         concurrency=options.concurrent_sources,
         backoff=options.backoff,
         jitter=options.jitter,
@@ -147,6 +147,8 @@ async def _kustomizations(
         pool=await stack.enter_async_context(WorkerPool()),
         trees=Trees(scratch, fetcher, store=store),
         announcer=_announcer(manager, client, CONTROLLER, options),
+        backoff=options.backoff,
+        jitter=options.jitter,
         fence=manager.fence,
     )
     wiring.install(manager, setup, options.kustomize)
@@ -166,5 +168,5 @@ def _lease(client: Client, options: Options) -> Lease:
     """One lease for the process; alone, a component has the one that Flux's controller of that name holds."""
     names = [NAMES[component] for component in options.components]
     name = f"{names[0] if len(names) == 1 else 'penstock'}-leader-election"
-    holder = f"{socket.gethostname()}_{id(client):x}"
+    holder = f"{socket.gethostname()}_{uuid.uuid4()}"
     return Lease(client, name=name, namespace=options.kustomize.runtime_namespace, holder=holder)

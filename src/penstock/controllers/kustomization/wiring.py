@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from penstock.controllers.kustomization.settings import Settings
     from penstock.kube import Client, Object, ObjectRef
-    from penstock.runtime import Fence, Manager, Metrics, WorkerPool
+    from penstock.runtime import Backoff, Fence, Jitter, Manager, Metrics, WorkerPool
     from penstock.runtime.announcing import Announcer
     from penstock.sources.store.trees import Trees
 
@@ -40,6 +40,8 @@ class Setup:
     pool: WorkerPool
     trees: Trees
     announcer: Announcer
+    backoff: Backoff | None = None
+    jitter: Jitter | None = None
     fence: Fence | None = None
     mine: Callable[[ObjectRef], bool] = lambda _: True
 
@@ -74,6 +76,8 @@ def install(manager: Manager, setup: Setup, settings: Settings) -> Controller:
         reconciler,
         metrics=setup.metrics,
         concurrency=settings.concurrent,
+        backoff=setup.backoff,
+        jitter=setup.jitter,
         fence=setup.fence or manager.fence,
         mine=setup.mine,
     )
