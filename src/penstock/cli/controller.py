@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock.cli.access import duration
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from penstock.api.durations import Duration
     from penstock.controllers.kustomization.settings import Gates
     from penstock.controllers.process import Options
 
@@ -89,7 +89,7 @@ def controller(
     settings = Settings(
         concurrent=concurrent,
         concurrent_ssa=concurrent_ssa,
-        requeue_dependency=_duration(requeue_dependency, "--requeue-dependency"),
+        requeue_dependency=duration(requeue_dependency, "--requeue-dependency"),
         remote_bases=not no_remote_bases,
         cross_namespace_references=not no_cross_namespace_refs,
         default_service_account=default_service_account,
@@ -115,12 +115,12 @@ def controller(
         health=Address.parse(health_addr, flag="--health-addr"),
         lead=enable_leader_election,
         backoff=Backoff(
-            base=_duration(min_retry_delay, "--min-retry-delay").seconds,
-            cap=_duration(max_retry_delay, "--max-retry-delay").seconds,
+            base=duration(min_retry_delay, "--min-retry-delay").seconds,
+            cap=duration(max_retry_delay, "--max-retry-delay").seconds,
         ),
         jitter=Jitter(interval_jitter_percentage),
         retention=Retention(
-            ttl=_duration(artifact_retention_ttl, "--artifact-retention-ttl").seconds,
+            ttl=duration(artifact_retention_ttl, "--artifact-retention-ttl").seconds,
             records=artifact_retention_records,
         ),
         digest_algorithm=artifact_digest_algo,
@@ -170,15 +170,6 @@ async def _run(kubeconfig: Path | None, context: str | None, options: Options) -
     settings = await asyncio.to_thread(load, kubeconfig, context=context)
     async with connect(settings) as client:
         return await run(client, options)
-
-
-def _duration(text: str, flag: str) -> Duration:
-    from penstock.api.durations import Duration, InvalidDuration
-
-    try:
-        return Duration.parse(text)
-    except InvalidDuration as error:
-        raise UsageError(f"{flag}: {error}") from error
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -9,9 +9,8 @@ import typer
 
 from penstock.api import KINDS, Kind, crd
 from penstock.api import crds as all_crds
-from penstock.cli.output import Column, Output, View, documents
-
-OutputOption = Annotated[Output | None, typer.Option("-o", "--output", help="Another format than a table.")]
+from penstock.cli.access import OutputOption
+from penstock.cli.output import Column, View, documents
 
 _VIEW: View[Kind] = View(
     columns=[
