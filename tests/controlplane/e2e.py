@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests import secondlook
 from tests.clusters import GIVEN
 from tests.controlplane.build import BuildError, NoGo, build, kubernetes_version
 
@@ -82,8 +83,8 @@ def _run(where: str, arguments: Sequence[str]) -> int:
     started = time.monotonic()
     # A module stays with one worker: some start a control plane of their own for all their tests.
     spread = ["-n", WORKERS, "--dist=loadscope"]
-    command = [sys.executable, "-m", "pytest", "--backend=real", "-m", "real", *spread, *arguments]
-    status = subprocess.run(command, check=False).returncode
+    selected = ["--backend=real", "-m", "real", *arguments]
+    status = secondlook.run(spread, selected, tell=lambda sentence: _say(framed(sentence)))
     verdict = "fine" if status == 0 else f"FAILED (pytest ended with {status})"
     _say(f"e2e: {verdict} on {where} in {time.monotonic() - started:.0f} s")
     return status
