@@ -460,7 +460,7 @@ async def test_the_annotation_runs_a_source_at_once(cluster: Cluster, tmp_path: 
         await sources.create("apps", spec())
         await sources.ready("apps", "False")
         place.failure = None
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await sources.asked("apps", "pushed")
         assert sources.condition("apps", "Ready")["status"] == "True"
 
