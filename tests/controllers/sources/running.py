@@ -11,6 +11,7 @@ from penstock.api import crd
 from penstock.controllers.sources import Setup, source_controller
 from penstock.kube import WatchCache
 from penstock.runtime.announcing import Announcer
+from penstock.runtime.delays import Backoff
 from penstock.runtime.manager import Manager
 from penstock.sources.store import ArtifactStore
 from penstock.sources.store.scratch import Scratch
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from penstock.sources import Remote
     from tests.clusters import Cluster
     from tests.waiting import Until
+
+SOON = Backoff(base=0.01, cap=0.05)
+"""For tests of what comes after a failure."""
 
 
 class Heard:

@@ -117,3 +117,8 @@ class BucketStandIn(SourceKind[Bucket]):
 
 def spec(**more: object) -> Object:
     return {"url": "https://git.example.com/apps", "interval": "1h", **more}
+
+
+def refused(told: str = "the remote is away") -> SourceError:
+    """What a place in trouble fails with."""
+    return SourceError(told, reason="GitOperationFailed")

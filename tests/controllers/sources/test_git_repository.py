@@ -10,9 +10,8 @@ import pytest
 
 from penstock.controllers.sources.git_repository import GitRepositories
 from penstock.kube.resources import SECRETS
-from penstock.runtime.delays import Backoff
 from penstock.sources.git import Git
-from tests.controllers.sources.running import Sources, running
+from tests.controllers.sources.running import SOON, Sources, running
 from tests.sources.git.repositories import Repository
 from tests.sources.git.server import GitServer, serving
 from tests.sources.git.test_signatures import Signer, ssh_signer
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from penstock.kube.resources import Object
     from penstock.runtime.metrics import Metrics
     from tests.clusters import Cluster
-
-SOON = Backoff(base=0.01, cap=0.05)
 
 
 @pytest.fixture

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import tarfile
 from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.kube.errors import NotFound
-from penstock.kube.resources import SECRETS, ObjectRef
-from penstock.runtime.delays import Backoff
-from penstock.sources import SourceError, Stalled, Waiting
-from penstock.sources.store import ArtifactStore, Retention
+from penstock.kube.resources import ObjectRef
+from penstock.sources import SourceError
 from tests.controllers.sources.running import running
-from tests.controllers.sources.stand_in import BucketStandIn, Place, StandIn, spec
+from tests.controllers.sources.stand_in import Place, StandIn, refused, spec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,11 +20,6 @@ if TYPE_CHECKING:
     from tests.clusters import Cluster
 
 ONE, TWO = ("main@sha1:" + digit * 40 for digit in "12")
-SOON = Backoff(base=0.01, cap=0.05)
-
-
-def refused(told: str = "the remote is away") -> SourceError:
-    return SourceError(told, reason="GitOperationFailed")
 
 
 @pytest.mark.scenario("sources-1")
@@ -157,118 +148,6 @@ async def test_the_first_run_shows_that_it_builds(cluster: Cluster, tmp_path: Pa
         await sources.ready("apps")
 
 
-@pytest.mark.scenario("sources-3")
-@pytest.mark.scenario("sources-50")
-async def test_failures_and_the_way_back(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    place = Place()
-    async with running(cluster, StandIn(place), tmp_path, metrics) as sources:
-        await sources.create("apps", spec())
-        await sources.ready("apps")
-        place.failure = refused("cannot reach https://user:hunter2@git.example.com")
-        status = await sources.asked("apps", "first")
-        told = "cannot reach https://***@git.example.com"
-        assert sources.says("apps", "FetchFailed") == ("True", "GitOperationFailed", told)
-        assert sources.says("apps", "Ready") == ("False", "GitOperationFailed", told)
-        assert sources.says("apps", "Reconciling") == ("True", "ProgressingWithRetry", "reconciliation in progress")
-        assert sources.condition("apps", "ArtifactInStorage")["status"] == "True", "the old artifact is still served"
-        assert status["artifact"]["revision"] == ONE
-        assert status["lastHandledReconcileAt"] == "first", "although the run failed"
-        place.failure = refused("still away")
-        await sources.asked("apps", "second")
-        place.failure = None
-        await sources.asked("apps", "third")
-        assert sources.says("apps", "Ready") == ("True", "Succeeded", f"stored artifact for revision '{ONE}'")
-        assert [one["type"] for one in sources.status("apps")["conditions"]] == ["Ready", "ArtifactInStorage"]
-        assert sources.heard.reasons == [
-            ("Normal", "NewArtifact"),
-            ("Warning", "GitOperationFailed"),
-            ("Warning", "GitOperationFailed"),
-            ("Normal", "Succeeded"),
-        ]
-        assert "hunter2" not in str(sources.history) + str(sources.heard.events)
-
-
-async def test_a_failing_source_is_tried_again(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    place = Place(failure=refused())
-    async with running(cluster, StandIn(place), tmp_path, metrics, backoff=SOON) as sources:
-        await sources.create("apps", spec())
-        status = await sources.ready("apps", "False")
-        assert status["observedGeneration"] == -1, "this generation has not been dealt with"
-        place.failure = None
-        await sources.ready("apps")
-
-
-async def test_a_run_that_fails_in_the_same_way_writes_nothing(
-    cluster: Cluster, tmp_path: Path, metrics: Metrics
-) -> None:
-    place, tried = Place(failure=refused()), asyncio.Event()
-
-    async def counts() -> None:
-        if place.fetched >= 6:
-            tried.set()
-
-    place.hold = counts
-    async with running(cluster, StandIn(place), tmp_path, metrics, backoff=SOON) as sources:
-        await sources.create("apps", spec())
-        await tried.wait()
-        await sources.ready("apps", "False")
-        assert len(sources.history) <= 3, "created, finalizer, status"
-
-
-async def test_a_stalled_source_waits_for_a_change(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    place = Place(opening=Stalled("the URL is no URL", reason="URLInvalid"))
-    async with running(cluster, StandIn(place), tmp_path, metrics, backoff=SOON) as sources:
-        await sources.create("apps", spec())
-        status = await sources.ready("apps", "False")
-        assert sources.says("apps", "Stalled") == ("True", "URLInvalid", "the URL is no URL")
-        assert sources.says("apps", "FetchFailed") == ("True", "URLInvalid", "the URL is no URL")
-        assert sources.says("apps", "Ready") == ("False", "URLInvalid", "the URL is no URL")
-        assert sources.condition("apps", "Reconciling") == {}
-        assert status["observedGeneration"] == 1
-        assert sources.controller.queue.delayed == 0, "no run is planned"
-        place.opening = None
-        await sources.patch("apps", {"spec": {"url": "https://git.example.com/other"}})
-        await sources.ready("apps")
-        assert sources.condition("apps", "Stalled") == {}
-        assert sources.heard.reasons == [("Warning", "URLInvalid"), ("Normal", "NewArtifact")]
-
-
-async def test_a_source_that_waits_for_another(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    waiting = Waiting("there is no such repository", reason="NotFound", condition="IncludeUnavailable")
-    place = Place(failure=waiting)
-    async with running(cluster, StandIn(place), tmp_path, metrics, dependency=0.05) as sources:
-        await sources.create("apps", spec())
-        await sources.ready("apps", "False")
-        assert sources.says("apps", "IncludeUnavailable") == ("True", "NotFound", "there is no such repository")
-        assert sources.says("apps", "Ready") == ("False", "NotFound", "there is no such repository")
-        assert sources.condition("apps", "Reconciling")["status"] == "True"
-        assert sources.heard.reasons[0] == ("Normal", "NotFound")
-        place.failure = None
-        await sources.ready("apps")
-        assert sources.condition("apps", "IncludeUnavailable") == {}
-
-
-async def test_a_remote_that_does_not_answer(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    async def never() -> None:
-        await asyncio.Event().wait()
-
-    async with running(cluster, StandIn(Place(hold=never)), tmp_path, metrics) as sources:
-        await sources.create("apps", spec(timeout="100ms"))
-        await sources.ready("apps", "False")
-        told = "no answer from the remote within 100ms"
-        assert sources.says("apps", "FetchFailed") == ("True", "GitOperationFailed", told)
-
-
-async def test_a_secret_that_is_missing(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    async with running(cluster, StandIn(), tmp_path, metrics, backoff=SOON) as sources:
-        await sources.create("apps", spec(secretRef={"name": "login"}))
-        await sources.ready("apps", "False")
-        told = f"failed to get secret '{cluster.namespace}/login': there is no such Secret"
-        assert sources.says("apps", "FetchFailed") == ("True", "AuthenticationFailed", told)
-        await cluster.client.create(SECRETS, {"metadata": {"name": "login"}}, namespace=cluster.namespace)
-        await sources.ready("apps")
-
-
 @pytest.mark.scenario("sources-2")
 async def test_a_suspended_source_is_let_alone(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
     place = Place()
@@ -288,75 +167,6 @@ async def test_a_suspended_source_is_let_alone(cluster: Cluster, tmp_path: Path,
         assert sources.status("apps")["observedGeneration"] == 3
 
 
-@pytest.mark.scenario("sources-4")
-@pytest.mark.scenario("sources-8")
-async def test_old_files_are_collected(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    async with running(cluster, StandIn(), tmp_path, metrics) as sources:
-        await sources.create("apps", spec())
-        status = await sources.ready("apps")
-        current = tmp_path / "store" / status["artifact"]["path"]
-        for name in ("a.tar.gz", "b.tar.gz", "c.tar.gz"):
-            current.with_name(name).write_text("old")
-            current.with_name(name + ".lock").touch()
-            os.utime(current.with_name(name), (1, 1))
-        await sources.asked("apps", "now")
-        assert sorted(path.name for path in current.parent.iterdir()) == [current.name, current.name + ".lock"]
-        told = [event.message for event in sources.heard.events if event.reason == "GarbageCollectionSucceeded"]
-        assert told == ["garbage collected 3 artifacts"]
-
-
-@pytest.mark.scenario("sources-5")
-async def test_a_file_that_somebody_deleted_is_built_again(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    place = Place()
-    async with running(cluster, StandIn(place), tmp_path, metrics) as sources:
-        await sources.create("apps", spec())
-        before = await sources.ready("apps")
-        file = tmp_path / "store" / before["artifact"]["path"]
-        file.unlink()
-        gate = asyncio.Event()
-
-        async def slow() -> None:
-            await gate.wait()
-
-        place.hold = slow
-        await sources.request("apps", "now")
-        await sources.until(lambda: sources.condition("apps", "Reconciling") != {})
-        told = "building artifact: disappeared from storage"
-        assert sources.says("apps", "Ready") == ("Unknown", "Progressing", told)
-        assert sources.status("apps").get("artifact") is None
-        gate.set()
-        after = await sources.ready("apps")
-        assert file.exists()
-        assert after["artifact"]["digest"] == before["artifact"]["digest"]
-
-
-@pytest.mark.scenario("sources-6")
-async def test_a_damaged_file_is_built_again(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    place = Place()
-    async with running(cluster, StandIn(place), tmp_path, metrics) as sources:
-        await sources.create("apps", spec())
-        before = await sources.ready("apps")
-        file = tmp_path / "store" / before["artifact"]["path"]
-        whole = file.read_bytes()
-        file.write_bytes(whole[:-1])
-        await sources.asked("apps", "now")
-        assert file.read_bytes() == whole
-        assert ("Warning", "ArtifactVerificationFailed") in sources.heard.reasons
-
-
-@pytest.mark.scenario("sources-7")
-async def test_the_host_of_the_address_follows_the_server(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    async with running(cluster, StandIn(), tmp_path, metrics, address="old.example") as sources:
-        await sources.create("apps", spec())
-        before = (await sources.ready("apps"))["artifact"]
-    place = Place()
-    async with running(cluster, StandIn(place), tmp_path, metrics, address="https://new.example:8443") as sources:
-        await sources.until(lambda: "new" in sources.status("apps")["artifact"]["url"])
-        after = sources.status("apps")["artifact"]
-    assert after == {**before, "url": f"https://new.example:8443/{before['path']}"}
-    assert place.fetched == 0
-
-
 @pytest.mark.scenario("sources-18")
 async def test_new_ignore_rules_build_the_same_revision_again(
     cluster: Cluster, tmp_path: Path, metrics: Metrics
@@ -374,14 +184,6 @@ async def test_new_ignore_rules_build_the_same_revision_again(
         await sources.patch("apps", {"spec": {"ignore": None}})
         await sources.until(lambda: "observedIgnore" not in sources.status("apps"))
         assert sources.status("apps")["artifact"]["digest"] == before["artifact"]["digest"]
-
-
-async def test_bad_ignore_rules_are_told(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    place = Place(files={".sourceignore": "x\n" * 6000})
-    async with running(cluster, StandIn(place), tmp_path, metrics) as sources:
-        await sources.create("apps", spec())
-        await sources.ready("apps", "False")
-        assert sources.condition("apps", "StorageOperationFailed")["reason"] == "SourceIgnoreError"
 
 
 @pytest.mark.scenario("sources-28")
@@ -423,93 +225,9 @@ async def test_a_signature(cluster: Cluster, tmp_path: Path, metrics: Metrics) -
         await sources.until(lambda: sources.condition("apps", "SourceVerified") == {})
 
 
-@pytest.mark.scenario("sources-52")
-async def test_deletion_removes_the_files_and_the_finalizer(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    async with running(cluster, StandIn(), tmp_path, metrics) as sources:
-        await sources.create("apps", spec())
-        status = await sources.ready("apps")
-        directory = (tmp_path / "store" / status["artifact"]["path"]).parent
-        assert directory.exists()
-        await sources.delete("apps")
-        await sources.until(lambda: not sources.live("apps"))
-        assert not directory.exists()
-        assert sources.heard.events[-1].message == "garbage collected artifacts for deleted resource"
-        with pytest.raises(NotFound):
-            await cluster.client.get(sources.resource, "apps", cluster.namespace)
-
-
-async def test_a_flapping_source_fills_no_disk(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    """A36: however often a source changes, two files stay."""
-    place = Place()
-    store = ArtifactStore(tmp_path / "store", address="test", retention=Retention(ttl=3600, records=2))
-    async with running(cluster, StandIn(place), tmp_path, metrics, store=store) as sources:
-        await sources.create("apps", spec())
-        await sources.ready("apps")
-        for number in range(20):
-            place.revision, place.files = f"main@sha1:{number:040x}", {"a": str(number)}
-            await sources.asked("apps", str(number))
-        await sources.asked("apps", "last")
-        files = list((tmp_path / "store").rglob("*.tar.gz"))
-        assert len(files) == 2
-
-
-async def test_the_annotation_runs_a_source_at_once(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    """What a webhook does: the run comes now, not at the end of a back-off of minutes."""
-    place = Place(failure=refused())
-    async with running(cluster, StandIn(place), tmp_path, metrics, backoff=Backoff(base=600, cap=600)) as sources:
-        await sources.create("apps", spec())
-        await sources.ready("apps", "False")
-        place.failure = None
-        async with asyncio.timeout(30):
-            await sources.asked("apps", "pushed")
-        assert sources.condition("apps", "Ready")["status"] == "True"
-
-
 async def test_a_place_that_stands_in(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
     instead = Place(revision=TWO)
     kind = StandIn(Place(failure=refused()))
     async with running(cluster, kind, tmp_path, metrics, instead=lambda _: instead) as sources:
         await sources.create("apps", spec())
         assert (await sources.ready("apps"))["artifact"]["revision"] == TWO
-
-
-async def test_a_fixed_name_leads_to_the_newest(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    place = Place(revision="sha256:" + "1" * 64)
-    async with running(cluster, BucketStandIn(place), tmp_path, metrics, address="old.example") as sources:
-        await sources.create("data", {"bucketName": "x", "endpoint": "y", "interval": "1h"})
-        status = await sources.ready("data")
-        folder = f"bucket/{cluster.namespace}/data"
-        assert status["url"] == f"http://old.example/{folder}/latest.tar.gz"
-        place.revision, place.files = "sha256:" + "2" * 64, {"b": "b"}
-        await sources.asked("data", "now")
-        alias = tmp_path / "store" / folder / "latest.tar.gz"
-        assert alias.readlink().name == "2" * 64 + ".tar.gz"
-    async with running(cluster, BucketStandIn(place), tmp_path, metrics, address="new.example") as sources:
-        await sources.until(lambda: sources.status("data").get("url") == f"http://new.example/{folder}/latest.tar.gz")
-
-
-async def test_a_status_that_names_the_files_of_others(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    """Whoever may write a status must not be able to have others' artifacts removed or shown."""
-    async with running(cluster, StandIn(), tmp_path, metrics) as sources:
-        await sources.create("apps", spec())
-        await sources.create("victim", spec())
-        await sources.ready("apps")
-        victim = (await sources.ready("victim"))["artifact"]
-        for digest in (victim["digest"], "sha256:" + "0" * 64):
-            stolen = {"status": {"artifact": {"path": victim["path"], "digest": digest}}}
-            await sources.patch("apps", stolen, subresource="status")
-            status = await sources.asked("apps", digest)
-            assert status["artifact"]["path"] == victim["path"].replace("victim", "apps")
-            assert (tmp_path / "store" / victim["path"]).exists()
-
-
-async def test_a_spec_that_makes_no_sense(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    """A33: the CRD takes an interval of a million years; we do not."""
-    async with running(cluster, StandIn(), tmp_path, metrics) as sources:
-        await sources.create("apps", spec(interval="9999999999h"))
-        await sources.ready("apps", "False")
-        ready = sources.condition("apps", "Ready")
-        assert "spec.interval" in ready["message"]
-        assert sources.condition("apps", "Stalled")["status"] == "True"
-        await sources.patch("apps", {"spec": {"interval": "0s"}})
-        await sources.ready("apps")
