@@ -103,7 +103,8 @@ class Proxy:
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        call = Call(request.method, request.path, dict(request.query), headers)
+        now = asyncio.get_running_loop().time()
+        call = Call(request.method, request.path, dict(request.query), headers, now)
         self.calls.append(call)
         if (task := asyncio.current_task()) is not None:
             self._handling.add(task)

@@ -21,6 +21,8 @@ class Call:
     query: dict[str, str]
     headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
     """Names in lower case."""
+    at: float = field(default=0.0, repr=False)
+    """When it came, by the clock of the loop."""
 
     @property
     def watch(self) -> bool:

@@ -246,11 +246,10 @@ async def test_a_watch_that_is_turned_away_waits_as_long_as_it_is_told_to(target
         refusing = answers(429, retry_after=1, where=WATCHES, times=1)
         proxy.add(refusing)
         await strike(proxy, refusing)
-        begun, before = asyncio.get_running_loop().time(), proxy.count("WATCH")
         await target.put("a", x="1")
         await witness.until("added a")
-        assert asyncio.get_running_loop().time() - begun >= 0.9
-        assert proxy.count("WATCH") == before + 1
+        *_, refused, next_one = (call.at for call in proxy.calls if call.watch)
+        assert next_one - refused >= 0.9
 
 
 @pytest.mark.parametrize(
@@ -277,5 +276,7 @@ async def test_a_server_that_is_down_is_not_asked_in_a_tight_loop(
         proxy.add(down)
         await strike(proxy, down)
         proxy.forget()
+        begun = asyncio.get_running_loop().time()
         await asyncio.sleep(1)
-        assert 1 <= len(proxy.calls) <= 6
+        took = asyncio.get_running_loop().time() - begun  # more than a second where others work too
+        assert 1 <= len(proxy.calls) <= 6 * took
