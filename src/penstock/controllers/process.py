@@ -1,4 +1,4 @@
-"""All controllers of one process, put together: what `penstock controller` runs.
+"""All controllers of one process, put together: what `penstock controller` and `penstock up` run.
 
 Sources and Kustomizations share the connection, the metrics and the artifact store, so that an artifact is unpacked
 from the disk and never fetched from ourselves.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import uuid
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,11 @@ from penstock.sources.store.server import ArtifactServer, advertised
 from penstock.sources.store.trees import Trees
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
     from pathlib import Path
 
     from penstock.controllers.sources import SourceKind
+    from penstock.controllers.sources.local import LocalSources
     from penstock.kube import Client, Object
     from penstock.runtime import Address
 
@@ -70,15 +72,29 @@ class Options:
 
 async def run(client: Client, options: Options) -> int:
     """Run until a signal comes; the answer is the exit code."""
+    async with assembled(client, options) as manager:
+        return await manager.run()
+
+
+@asynccontextmanager
+async def assembled(
+    client: Client, options: Options, *, local: LocalSources | None = None
+) -> AsyncGenerator[Manager]:
+    """A manager with everything in it that the options ask for; it is the caller's to run and to stop.
+
+    With `local`, directories stand for sources, and what is saved in them is reconciled at once.
+    """
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         manager = Manager(metrics=metrics, lead=_lease(client, options) if options.lead else None)
         manager.serve(health=options.health, metrics=options.metrics)
         manager.add_cache(watch_definitions(client))
         scratch = await stack.enter_async_context(Scratch.below(options.storage / "scratch"))
-        store = await _sources(manager, stack, client, metrics, scratch, options)
+        store = await _sources(manager, stack, client, metrics, scratch, options, local)
         await _kustomizations(manager, stack, client, metrics, scratch, store, options)
-        return await manager.run()
+        if local is not None:
+            manager.add_service("the watch of local directories", local.run)
+        yield manager
 
 
 async def _sources(
@@ -88,6 +104,7 @@ async def _sources(
     metrics: Metrics,
     scratch: Scratch,
     options: Options,
+    local: LocalSources | None,
 ) -> ArtifactStore | None:
     """The controllers of Git, OCI and buckets, the store behind them, and its server."""
     if "source" not in options.components:
@@ -116,17 +133,24 @@ async def _sources(
     )
     git = await stack.enter_async_context(Git.open(options.storage / "mirrors", algorithms=options.ssh))
     for kind in (GitRepositories(git), OCIRepositories(), Buckets()):
-        _add(manager, kind, setup, options)
+        _add(manager, kind, setup, options, local)
     return store
 
 
-def _add(manager: Manager, kind: SourceKind[Any], setup: Setup, options: Options) -> None:
+def _add(
+    manager: Manager, kind: SourceKind[Any], setup: Setup, options: Options, local: LocalSources | None
+) -> None:
     settings = options.kustomize
     cache: WatchCache[Object] = WatchCache(
         setup.client, kind.resource, namespace=settings.watch_namespace, labels=settings.watch_labels or None
     )
     manager.add_cache(cache)
-    manager.add_controller(source_controller(kind, cache, setup))
+    if local is None:
+        manager.add_controller(source_controller(kind, cache, setup))
+        return
+    controller = source_controller(kind, cache, setup, instead=local.instead)
+    local.follow(cache, controller)
+    manager.add_controller(controller)
 
 
 async def _kustomizations(

@@ -47,6 +47,14 @@ class LocalDirectory:
             return cls(Path(root), repository=True)
         return cls(await asyncio.to_thread(path.resolve), repository=False)
 
+    @classmethod
+    async def at(cls, path: Path) -> LocalDirectory:
+        """The directory itself, also where it is only a part of a repository."""
+        found = await cls.find(path)
+        root = await asyncio.to_thread(path.resolve)
+        # What Git ignores as a whole has no files for it: an installed package in a checkout, for example.
+        return cls(root, repository=found.repository and not await git.is_ignored(root))
+
     async def remotes(self) -> list[str]:
         """The addresses of the repository's remotes."""
         return await git.remotes(self.root) if self.repository else []

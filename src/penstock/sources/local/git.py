@@ -57,8 +57,15 @@ async def head(root: Path) -> Head:
 
 
 async def is_clean(root: Path) -> bool:
-    """Whether everything that Git does not ignore is committed."""
-    return not await _asked(root, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none")
+    """Whether everything in the directory that Git does not ignore is committed."""
+    options = ("--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none")
+    return not await _asked(root, "status", *options, "--", ".")
+
+
+async def is_ignored(directory: Path) -> bool:
+    """Whether Git ignores the whole directory."""
+    code, _, _ = await _git(directory, "check-ignore", "--quiet", ".")
+    return code == 0
 
 
 async def files(root: Path) -> list[str]:

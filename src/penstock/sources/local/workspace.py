@@ -46,22 +46,31 @@ class LocalSource:
 
 
 class Workspace:
-    """Local directories, and the sources that they stand for: those named, and those whose URL is a remote."""
+    """Local directories, and the sources that they stand for: those named, and those whose URL is a remote.
+
+    A directory of `beside` has the name of its repository: without a remote, it stands for the Git repositories whose
+    URL ends in that name.
+    """
 
     def __init__(
-        self, named: dict[ObjectRef, LocalDirectory], by_remote: Sequence[tuple[LocalDirectory, Sequence[str]]]
+        self,
+        named: dict[ObjectRef, LocalDirectory],
+        by_remote: Sequence[tuple[LocalDirectory, Sequence[str]]],
+        beside: Sequence[LocalDirectory] = (),
     ) -> None:
         """Use `open`, which looks the remotes up."""
         self._named, self._by_remote = named, by_remote
+        self._by_name = {directory.root.name: directory for directory in beside}
 
     @classmethod
-    async def open(cls, paths: Sequence[Path], named: Sequence[LocalSource] = ()) -> Workspace:
-        """Directories whose remotes say what they stand for, and those that are told."""
+    async def open(
+        cls, paths: Sequence[Path], named: Sequence[LocalSource] = (), beside: Sequence[Path] = ()
+    ) -> Workspace:
+        """Directories whose remotes say what they stand for, those that are told, and those that their names tell."""
         directories = [await LocalDirectory.find(path) for path in paths]
-        return cls(
-            {one.ref: await LocalDirectory.find(one.path) for one in named},
-            [(directory, await directory.remotes()) for directory in directories],
-        )
+        neighbours = [await LocalDirectory.at(path) for path in beside]
+        by_remote = [(directory, await directory.remotes()) for directory in (*directories, *neighbours)]
+        return cls({one.ref: await LocalDirectory.at(one.path) for one in named}, by_remote, neighbours)
 
     @property
     def directories(self) -> list[LocalDirectory]:
@@ -75,9 +84,10 @@ class Workspace:
         url = (obj.get("spec") or {}).get("url")
         if not isinstance(url, str) or obj.get("kind") != "GitRepository":
             return None
-        return next(
-            (directory for directory, remotes in self._by_remote if any(same_place(url, one) for one in remotes)), None
-        )
+        for directory, remotes in self._by_remote:
+            if any(same_place(url, one) for one in remotes):
+                return directory
+        return self._by_name.get(url.rstrip("/").rpartition("/")[2].removesuffix(".git"))
 
     async def run(self, changed: Callable[[LocalDirectory], None]) -> None:
         """Call `changed` soon after something is saved in a directory, until cancelled."""
