@@ -77,9 +77,7 @@ async def run(client: Client, options: Options) -> int:
 
 
 @asynccontextmanager
-async def assembled(
-    client: Client, options: Options, *, local: LocalSources | None = None
-) -> AsyncGenerator[Manager]:
+async def assembled(client: Client, options: Options, *, local: LocalSources | None = None) -> AsyncGenerator[Manager]:
     """A manager with everything in it that the options ask for; it is the caller's to run and to stop.
 
     With `local`, directories stand for sources, and what is saved in them is reconciled at once.
@@ -137,9 +135,7 @@ async def _sources(
     return store
 
 
-def _add(
-    manager: Manager, kind: SourceKind[Any], setup: Setup, options: Options, local: LocalSources | None
-) -> None:
+def _add(manager: Manager, kind: SourceKind[Any], setup: Setup, options: Options, local: LocalSources | None) -> None:
     settings = options.kustomize
     cache: WatchCache[Object] = WatchCache(
         setup.client, kind.resource, namespace=settings.watch_namespace, labels=settings.watch_labels or None
