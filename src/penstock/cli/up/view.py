@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.output import printable
-from penstock.cli.up.lines import MARKS
+from penstock.cli.up.lines import MARKS, told
 from penstock.cli.up.state import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import RenderableType
 
     from penstock.cli.up.state import Item, State
     from penstock.kube import ObjectRef
@@ -29,8 +26,10 @@ _COLOURS = {
     Phase.WORKING: "cyan",
     Phase.SUSPENDED: "magenta",
 }
-_MARGIN = 9
-"""Lines around the table of Kustomizations that are always there."""
+_AROUND = 9
+"""Lines that are always there: two of heading, one of summary, two of titles, the rest blank."""
+_MOST_ERRORS = 3
+_GAP = 3
 _SHORT_DIGEST = 12
 
 
@@ -40,6 +39,18 @@ class Heading:
 
     title: str
     hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table."""
+
+    name: str
+    phase: Phase | None = None
+    third: str = ""
+    message: str = ""
+    style: str = ""
+    """Of the message."""
 
 
 class View:
@@ -58,54 +69,74 @@ class View:
         self._live.stop()
 
     def show(self, state: State) -> None:
-        self._live.update(self._drawn(state), refresh=True)
+        self._live.update(self.drawn(state), refresh=True)
 
-    def _drawn(self, state: State) -> RenderableType:
-        room = max(self._console.height - _MARGIN - len(state.sources), 3)
-        parts: list[RenderableType] = [
-            Text(printable(self._heading.title), style="bold", no_wrap=True),
+    def drawn(self, state: State) -> Group:
+        """The whole picture, fitted to the terminal as it is now."""
+        width, height = self._console.size
+        errors = _errors(state)
+        taken = sum(-(-len(error) // width) for error in errors) + bool(errors)
+        room = max(height - _AROUND - len(state.sources) - taken, 3)
+        return Group(
+            Text(printable(self._heading.title), style="bold", no_wrap=True, overflow="ellipsis"),
             Text(printable(self._heading.hint), style="dim", overflow="fold"),
             Text(),
-            _table("SOURCE", "REVISION", [_source(item) for item in state.sources]),
+            *_table(("SOURCE", "REVISION"), list(map(_source, state.sources)), width),
             Text(),
-            _table("KUSTOMIZATION", "OBJECTS", _kustomizations(state, room)),
+            *_table(("KUSTOMIZATION", "OBJECTS"), _fitting(state.kustomizations, room), width),
             Text(),
+            *([*errors, Text()] if errors else ()),
             _summary(state),
-        ]
-        return Group(*parts)
+        )
 
 
-_Row = tuple[Text, Text, Text, Text]
-
-
-def _table(name: str, third: str, rows: Sequence[_Row]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    table.add_column(name, no_wrap=True)
-    table.add_column("READY", no_wrap=True)
-    table.add_column(third, no_wrap=True)
-    table.add_column("MESSAGE", no_wrap=True, overflow="ellipsis", ratio=1)
+def _table(titles: tuple[str, str], rows: Sequence[Row], width: int) -> list[Text]:
+    """Columns that keep their place; only the message is cut where the terminal ends."""
+    states = {phase: f"{MARKS[phase]} {phase}" for phase in Phase}
+    first = max(len(titles[0]), *(len(row.name) for row in rows), 0) + _GAP if rows else len(titles[0]) + _GAP
+    second = max(map(len, states.values())) + _GAP
+    third = max([len(titles[1]), *(len(row.third) for row in rows)]) + _GAP
+    lines = [Text(f"{titles[0]:<{first}}{'READY':<{second}}{titles[1]:<{third}}MESSAGE", style="dim")]
     for row in rows:
-        table.add_row(*row)
-    return table
+        line = Text(f"{row.name:<{first}}")
+        line.append(f"{states[row.phase] if row.phase else '':<{second}}", style=_COLOURS.get(row.phase or Phase.READY))
+        line.append(f"{row.third:<{third}}")
+        line.append(row.message, style=row.style)
+        lines.append(line)
+    for line in lines:
+        line.rstrip()
+        line.truncate(width, overflow="ellipsis")
+    return lines
 
 
-def _source(item: Item) -> _Row:
-    return _named(item, 0), _phase(item), Text(_short(item.revision)), _message(item)
+def _source(item: Item) -> Row:
+    return Row(printable(item.name), item.phase, _short(item.revision), *_message(item, ""))
 
 
-def _kustomizations(state: State, room: int) -> list[_Row]:
-    """Those that fit; what is not ready comes first when not all do."""
-    items = state.kustomizations
+def _fitting(items: Sequence[Item], room: int) -> list[Row]:
+    """The Kustomizations by depth, as many as fit; when not all do, what is not ready comes before what is."""
     depths = _depths(items)
-    shown = items
+    shown = sorted(items, key=lambda item: depths[item.ref])
+    more = 0
     if len(items) > room:
-        late = [item for item in items if item.phase is not Phase.READY]
-        kept = {item.ref for item in [*late, *(item for item in items if item not in late)][: room - 1]}
-        shown = [item for item in items if item.ref in kept]
-    rows = [(_named(item, depths[item.ref]), _phase(item), Text(str(item.objects)), _message(item)) for item in shown]
-    if len(shown) < len(items):
-        rows.append((Text(f"and {len(items) - len(shown)} more", style="dim"), Text(), Text(), Text()))
-    return rows
+        more = len(items) - room + 1
+        kept = {item.ref for item in sorted(shown, key=lambda item: item.phase is Phase.READY)[: room - 1]}
+        shown = [item for item in shown if item.ref in kept]
+    rows = [_kustomization(item, depths[item.ref]) for item in shown]
+    return [*rows, Row(f"and {more} more")] if more else rows
+
+
+def _kustomization(item: Item, depth: int) -> Row:
+    after = ", ".join(one.name for one in item.depends_on)
+    message = _message(item, f"after {after}" if after else "")
+    return Row("  " * depth + printable(item.name), item.phase, str(item.objects), *message)
+
+
+def _message(item: Item, otherwise: str) -> tuple[str, str]:
+    """What there is to say of it, and in which style."""
+    if item.phase is Phase.READY:
+        return printable(otherwise), "dim"
+    return printable(item.message), "red" if item.phase is Phase.FAILED else ""
 
 
 def _depths(items: Sequence[Item]) -> dict[ObjectRef, int]:
@@ -116,28 +147,17 @@ def _depths(items: Sequence[Item]) -> dict[ObjectRef, int]:
     return depths
 
 
-def _named(item: Item, depth: int) -> Text:
-    name = Text("  " * depth + printable(item.name))
-    if item.depends_on:
-        name.append(f"  after {', '.join(printable(one.name) for one in item.depends_on)}", style="dim")
-    return name
-
-
-def _phase(item: Item) -> Text:
-    return Text(f"{MARKS[item.phase]} {item.phase}", style=_COLOURS[item.phase])
-
-
-def _message(item: Item) -> Text:
-    if item.phase is Phase.READY:
-        return Text()
-    return Text(printable(item.message), style="red" if item.phase is Phase.FAILED else "")
+def _errors(state: State) -> list[Text]:
+    """What went wrong, in full: in the table there is no room for it."""
+    failed = [item for item in state.items if item.phase is Phase.FAILED]
+    return [Text(printable(told(item)), style="red", overflow="fold") for item in failed[:_MOST_ERRORS]]
 
 
 def _summary(state: State) -> Text:
     objects = sum(item.objects for item in state.kustomizations)
-    done = bool(state.items) and state.is_settled and not state.unready
+    done = state.is_settled and not state.unready
     text = Text(state.counted, style="bold green" if done else "bold")
-    text.append(f", {objects} objects; save a file and it is applied; Ctrl-C stops", style="dim")
+    text.append(f", {objects} objects. What is saved is applied; Ctrl-C stops.", style="dim")
     return text
 
 
