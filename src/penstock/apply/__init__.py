@@ -2,11 +2,13 @@
 
 from penstock.apply.applier import Applier
 from penstock.apply.changes import ApplyFailed, Change, ChangeSet, PruneFailed, TerminationTimeout
+from penstock.apply.fieldchanges import FieldChange
 from penstock.apply.ignore import BadIgnoreRule
 from penstock.apply.managers import Rival
 from penstock.apply.order import parse_kinds
 from penstock.apply.plan import Known, Ledger
 from penstock.apply.policy import Owner
+from penstock.apply.preview import Difference, Discretion, Preview
 from penstock.apply.prune import until_terminated
 
 __all__ = [
@@ -15,9 +17,13 @@ __all__ = [
     "BadIgnoreRule",
     "Change",
     "ChangeSet",
+    "Difference",
+    "Discretion",
+    "FieldChange",
     "Known",
     "Ledger",
     "Owner",
+    "Preview",
     "PruneFailed",
     "Rival",
     "TerminationTimeout",

@@ -5,21 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.apply.ignore import IgnoreRules
+from penstock.apply.inventory import identities
 from penstock.apply.managers import Rival, rivals
 from penstock.apply.plan import Ledger, steps
+from penstock.apply.preview import Discretion, Preview, Pruning, preview
 from penstock.apply.prune import prune
 from penstock.apply.run import Run
 from penstock.apply.validate import Terms
+from penstock.kube.resources import ObjectRef
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
-    from penstock.api.inventory import InventoryEntry
+    from penstock.api.inventory import Inventory, InventoryEntry
     from penstock.api.references import IgnoreRule
     from penstock.apply.changes import ChangeSet
     from penstock.apply.policy import Owner
     from penstock.health import Expressions
-    from penstock.kube import Client, GroupKind, Object, ObjectRef
+    from penstock.kube import Client, GroupKind, Object
 
 PATIENCE = 300.0
 """Seconds for an object with finalizers to go, before the one that replaces it is made."""
@@ -66,7 +69,54 @@ class Applier:
         spare objects all requests. `write_ahead` is awaited with everything that is going to be written, before the
         first write; what it raises ends the run.
         """
-        terms = Terms(
+        terms = self._terms(
+            owner, force=force, ignore=ignore, expressions=expressions, expected=expected, ledger=ledger
+        )
+        return await Run(self._client, terms, self._concurrency, self._patience).run(
+            steps(objects, self._stage_kinds), write_ahead
+        )
+
+    async def prune(self, entries: Iterable[InventoryEntry], *, owner: Owner) -> ChangeSet:
+        """Delete what an inventory has and nobody wants any more; PruneFailed when some of it may still be there."""
+        return await prune(self._client, entries, owner=owner, concurrency=self._concurrency)
+
+    async def preview(
+        self,
+        objects: Iterable[Object],
+        *,
+        owner: Owner,
+        force: bool = False,
+        ignore: Iterable[IgnoreRule] = (),
+        before: Inventory | None = None,
+        prunes: bool = False,
+        discretion: Discretion | None = None,
+    ) -> Preview:
+        """What `apply`, and then `prune` of what `before` has and the set lacks, would do. Nothing is written.
+
+        ApplyFailed and PruneFailed as there.
+        """
+        expected = [ObjectRef(*one) for one in identities(before)]
+        terms = self._terms(owner, force=force, ignore=ignore, expected=expected)
+        return await preview(
+            self._client,
+            steps(objects, self._stage_kinds),
+            terms,
+            Pruning(before, prunes),
+            discretion or Discretion(),
+            concurrency=self._concurrency,
+        )
+
+    def _terms(
+        self,
+        owner: Owner,
+        *,
+        force: bool,
+        ignore: Iterable[IgnoreRule],
+        expected: Collection[ObjectRef],
+        expressions: Expressions | None = None,
+        ledger: Ledger | None = None,
+    ) -> Terms:
+        return Terms(
             owner,
             self._manager,
             self._rivals,
@@ -77,10 +127,3 @@ class Applier:
             expected=frozenset(expected),
             ledger=ledger,
         )
-        return await Run(self._client, terms, self._concurrency, self._patience).run(
-            steps(objects, self._stage_kinds), write_ahead
-        )
-
-    async def prune(self, entries: Iterable[InventoryEntry], *, owner: Owner) -> ChangeSet:
-        """Delete what an inventory has and nobody wants any more; PruneFailed when some of it may still be there."""
-        return await prune(self._client, entries, owner=owner, concurrency=self._concurrency)

@@ -47,14 +47,21 @@ class _Outcome:
     warning: str = ""
 
 
-async def prune(client: Client, entries: Iterable[InventoryEntry], *, owner: Owner, concurrency: int = 16) -> ChangeSet:
+async def prune(
+    client: Client,
+    entries: Iterable[InventoryEntry],
+    *,
+    owner: Owner,
+    concurrency: int = 16,
+    dry_run: bool = False,
+) -> ChangeSet:
     """Delete the objects in reverse order of their kinds, all of a kind at once.
 
     PruneFailed when some may still be there; its `changes` have what became of each. "Deleted" means that the server
     has accepted it: `until_terminated` waits for the rest.
     """
     targets, problems = _read(entries)
-    pruner = _Pruner(client, owner, {target.ref for target in targets})
+    pruner = _Pruner(client, owner, {target.ref for target in targets}, dry_run=dry_run)
     outcomes: list[_Outcome] = []
     for _, ranked in groupby(targets, key=lambda target: rank(target.ref.kind)):
         outcomes += await each(list(ranked), pruner.prune, at_once=concurrency)
@@ -90,8 +97,9 @@ def _read(entries: Iterable[InventoryEntry]) -> tuple[list[_Target], list[str]]:
 
 
 class _Pruner:
-    def __init__(self, client: Client, owner: Owner, doomed: set[ObjectRef]) -> None:
+    def __init__(self, client: Client, owner: Owner, doomed: set[ObjectRef], *, dry_run: bool) -> None:
         self._client = client
+        self._dry_run = dry_run
         self._owner = owner
         self._doomed = doomed
         self._kinds = Kinds(client)
@@ -115,7 +123,12 @@ class _Pruner:
             if warning := await self._guarded(target, live):
                 return _Outcome(Change(target.ref, "skipped", target.version, uid), warning=warning)
             await self._client.delete(
-                resource, target.ref.name, target.ref.namespace or None, propagation="Background", uid=uid
+                resource,
+                target.ref.name,
+                target.ref.namespace or None,
+                propagation="Background",
+                uid=uid,
+                dry_run=self._dry_run,
             )
         except NotServed as error:
             return self._unknown(target, "delete", error)
