@@ -1,0 +1,1 @@
+"""The real `flux` command against our controllers."""
