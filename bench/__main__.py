@@ -17,6 +17,7 @@ BENCHMARKS = {
     "sops": "200 encrypted Secrets, against the real sops run once a file",
     "git": "first fetch and polls of Git sources, against git itself",
     "embedded": "the embedded cluster, against the real API server",
+    "kustomizations": "1,000 Kustomizations to Ready, against a bare client that sends the same requests",
     "sources": "polls without a change, packing, and memory over many fetches",
 }
 
