@@ -11,6 +11,7 @@ import uuid
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from penstock.controllers.kustomization import wiring
 from penstock.controllers.kustomization.settings import CONTROLLER, Settings
@@ -84,6 +85,7 @@ async def assembled(client: Client, options: Options, *, local: LocalSources | N
     """
     async with AsyncExitStack() as stack:
         metrics = Metrics()
+        client.transport.observe = metrics.count_requests(urlsplit(client.transport.settings.server).netloc)
         manager = Manager(metrics=metrics, lead=_lease(client, options) if options.lead else None)
         manager.serve(health=options.health, metrics=options.metrics)
         manager.add_cache(watch_definitions(client))
@@ -161,10 +163,12 @@ async def _kustomizations(
     if "kustomize" not in options.components:
         return
     fetcher = await stack.enter_async_context(ArtifactFetcher.open(tries=options.fetch_tries))
+    pool = await stack.enter_async_context(WorkerPool(observe=lambda result: metrics.worker_calls.labels(result).inc()))
+    metrics.follow_pool(pool)
     setup = wiring.Setup(
         client=client,
         metrics=metrics,
-        pool=await stack.enter_async_context(WorkerPool()),
+        pool=pool,
         trees=Trees(scratch, fetcher, store=store),
         announcer=_announcer(manager, client, CONTROLLER, options),
         backoff=options.backoff,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 EventType = Literal["Normal", "Warning"]
 
-QUEUE = 1000
+QUEUE = 5000
+"""Events that wait, about a kilobyte each: two for each of some thousand objects that change at once."""
 REMEMBERED = 4096
 """Objects and texts that are remembered for de-duplication, the least recently used forgotten first."""
 

@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.2
 """Seconds that health may take before the status says that it is being waited for."""
+UNSEEN = 1.0
+"""Seconds that a run may last before its progress is shown: the inventory that is written ahead shows it anyway.
+
+With less, a thousand Kustomizations at once cost a thousand requests more, just when the server is busy.
+"""
 
 log = structlog.get_logger()
 
@@ -65,7 +70,7 @@ class Reconciler:
         obj = await finalizers.add(client, resource, obj, FINALIZER, manager=MANAGER, fence=run.fence)
         writer = StatusWriter(client, resource, obj, manager=MANAGER, fence=run.fence)
         work = Work(self._parts, self._readiness, run, obj, writer)
-        async with writer.showing():
+        async with writer.showing(patience=UNSEEN):
             result = await work.outcome()
         self._parts.writes.note(await work.report.close())
         work.tell_success()
