@@ -25,6 +25,7 @@ from tests.sources.git.server import serving
 from tests.waiting import following
 
 if TYPE_CHECKING:
+    from asyncio.subprocess import Process
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
@@ -34,21 +35,31 @@ if TYPE_CHECKING:
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hello}\ndata: {greeting: GREETING}\n"
 
 
-@asynccontextmanager
-async def controllers(cluster: Cluster, folder: Path, *flags: str) -> AsyncGenerator[None]:
-    """The command in a process of its own; it has to end well when it is asked to."""
+async def started(cluster: Cluster, folder: Path, *flags: str) -> Process:
+    """The command in a process of its own."""
     addresses = ("--storage-addr=127.0.0.1:0", "--metrics-addr=0", "--health-addr=0")
-    process = await asyncio.create_subprocess_exec(
+    return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "penstock", "controller", f"--kubeconfig={cluster.kubeconfig}"),
         *(f"--storage-path={folder / 'data'}", *addresses, "--log-level=error", *flags),
         env={**os.environ, "RUNTIME_NAMESPACE": cluster.namespace},
     )
+
+
+async def stopped(process: Process) -> None:
+    """It has to end well when it is asked to."""
+    with suppress(ProcessLookupError):
+        process.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(process.wait(), 40) == 0
+
+
+@asynccontextmanager
+async def controllers(cluster: Cluster, folder: Path, *flags: str) -> AsyncGenerator[None]:
+    """The command while the body runs."""
+    process = await started(cluster, folder, *flags)
     try:
         yield
     finally:
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 40) == 0
+        await stopped(process)
 
 
 def repository_object(url: str) -> Object:

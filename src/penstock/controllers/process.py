@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from penstock.controllers.kustomization import wiring
 from penstock.controllers.kustomization.settings import CONTROLLER, Settings
+from penstock.controllers.pins import Pins
 from penstock.controllers.sources import Setup, source_controller
 from penstock.controllers.sources.bucket import Buckets
 from penstock.controllers.sources.git_repository import GitRepositories
@@ -90,8 +91,9 @@ async def assembled(client: Client, options: Options, *, local: LocalSources | N
         manager.serve(health=options.health, metrics=options.metrics)
         manager.add_cache(watch_definitions(client))
         scratch = await stack.enter_async_context(Scratch.below(options.storage / "scratch"))
-        store = await _sources(manager, stack, client, metrics, scratch, options, local)
-        await _kustomizations(manager, stack, client, metrics, scratch, store, options)
+        pins = Pins(cross_namespace=options.kustomize.cross_namespace_references)
+        store = await _sources(manager, stack, client, metrics, scratch, pins, options, local)
+        await _kustomizations(manager, stack, client, metrics, scratch, store, pins, options)
         if local is not None:
             manager.add_service("the watch of local directories", local.run)
         yield manager
@@ -103,6 +105,7 @@ async def _sources(
     client: Client,
     metrics: Metrics,
     scratch: Scratch,
+    pins: Pins,
     options: Options,
     local: LocalSources | None,
 ) -> ArtifactStore | None:
@@ -130,6 +133,7 @@ async def _sources(
         backoff=options.backoff,
         jitter=options.jitter,
         fence=manager.fence,
+        pins=pins,
     )
     git = await stack.enter_async_context(Git.open(options.storage / "mirrors", algorithms=options.ssh))
     for kind in (GitRepositories(git), OCIRepositories(), Buckets()):
@@ -158,6 +162,7 @@ async def _kustomizations(
     metrics: Metrics,
     scratch: Scratch,
     store: ArtifactStore | None,
+    pins: Pins,
     options: Options,
 ) -> None:
     if "kustomize" not in options.components:
@@ -171,6 +176,8 @@ async def _kustomizations(
         pool=pool,
         trees=Trees(scratch, fetcher, store=store),
         announcer=_announcer(manager, client, CONTROLLER, options),
+        store=store,
+        pins=pins,
         backoff=options.backoff,
         jitter=options.jitter,
         fence=manager.fence,

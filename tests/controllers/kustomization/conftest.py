@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
+    from penstock.sources.store import ArtifactStore
     from tests.clusters import Cluster
     from tests.controllers.kustomization.world import World
 
@@ -45,7 +46,15 @@ def settings(cluster: Cluster) -> Settings:
     )
 
 
+@pytest.fixture
+def store() -> ArtifactStore | None:
+    """None, as in a process without sources; a test may have one by a fixture of the same name."""
+    return None
+
+
 @pytest_asyncio.fixture
-async def world(cluster: Cluster, settings: Settings, tmp_path: Path, metrics: Metrics) -> AsyncGenerator[World]:
-    async with running(cluster, settings, tmp_path, metrics) as made:
+async def world(
+    cluster: Cluster, settings: Settings, tmp_path: Path, metrics: Metrics, store: ArtifactStore | None
+) -> AsyncGenerator[World]:
+    async with running(cluster, settings, tmp_path, metrics, store) as made:
         yield made

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from penstock.controllers.kustomization.accounts import SERVICE_ACCOUNTS
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.settings import CONTROLLER
 from penstock.controllers.kustomization.source import KINDS
+from penstock.controllers.pins import Pins
 from penstock.kube import Object, Recorder, Resource, WatchCache
 from penstock.kube.errors import NotFound
 from penstock.kube.resources import CONFIG_MAPS, EVENTS, SECRETS
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from penstock.controllers.kustomization.settings import Settings
     from penstock.kube import Client
     from penstock.runtime import Metrics
+    from penstock.sources.store import ArtifactStore
     from tests.clusters import Cluster
 
 NAME = "apps"
@@ -63,6 +65,7 @@ class World:
     cache: WatchCache[Object]
     until: Until
     controller: Any = None
+    pins: Pins = field(default_factory=Pins)
 
     @property
     def client(self) -> Client:
@@ -357,8 +360,10 @@ def _about(events: list[Object], name: str, revision: str | None) -> list[Object
 
 
 @asynccontextmanager
-async def running(cluster: Cluster, settings: Settings, folder: Path, metrics: Metrics) -> AsyncGenerator[World]:
-    """A world whose controller runs until the body ends."""
+async def running(
+    cluster: Cluster, settings: Settings, folder: Path, metrics: Metrics, store: ArtifactStore | None = None
+) -> AsyncGenerator[World]:
+    """A world whose controller runs until the body ends; with a store, as if the sources ran in the same process."""
     await define(cluster.client, *(crd(kind) for kind in ("Kustomization", *KINDS)))
     cache: WatchCache[Object] = WatchCache(cluster.client, KUSTOMIZATIONS, namespace=cluster.namespace)
     async with (
@@ -375,8 +380,10 @@ async def running(cluster: Cluster, settings: Settings, folder: Path, metrics: M
             client=cluster.client,
             metrics=metrics,
             pool=pool,
-            trees=Trees(scratch, fetcher),
+            trees=Trees(scratch, fetcher, store=store),
             announcer=Announcer(recorder),
+            store=store,
+            pins=world.pins,
         )
         manager.add_service("events", recorder.run)
         world.controller = wiring.install(manager, setup, settings)

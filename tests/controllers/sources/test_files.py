@@ -34,7 +34,8 @@ async def test_old_files_are_collected(cluster: Cluster, tmp_path: Path, metrics
             current.with_name(name + ".lock").touch()
             os.utime(current.with_name(name), (1, 1))
         await sources.asked("apps", "now")
-        assert sorted(path.name for path in current.parent.iterdir()) == [current.name, current.name + ".lock"]
+        left = [f".{current.name}.record", current.name, f"{current.name}.lock"]
+        assert sorted(path.name for path in current.parent.iterdir()) == left
         told = [event.message for event in sources.heard.events if event.reason == "GarbageCollectionSucceeded"]
         assert told == ["garbage collected 3 artifacts"]
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.controllers.kustomization import pinning
 from penstock.controllers.kustomization.halt import Halt, Then
 from penstock.controllers.kustomization.source import reference
 from penstock.errors import PenstockError
@@ -74,8 +75,15 @@ def check_builtin(kustomization: Kustomization, dependency: Kustomization, revis
     ready = status.condition(READY)
     if ready is None or metadata.generation != status.observed_generation or ready.status != "True":
         raise NotReady(f"dependency '{name}' is not ready")
-    if reference(dependency) == reference(kustomization) and status.last_applied_revision != revision:
+    if reference(dependency) == reference(kustomization) and not _is_up_to_date(kustomization, dependency, revision):
         raise NotReady(f"dependency '{name}' revision is not up to date")
+
+
+def _is_up_to_date(kustomization: Kustomization, dependency: Kustomization, revision: str) -> bool:
+    """Whether it has what it should have by now: the same revision, unless one of the two is pinned to its own."""
+    if pinning.revision(dependency):
+        return pinning.is_at(dependency, dependency.status.last_applied_revision)
+    return bool(pinning.revision(kustomization)) or dependency.status.last_applied_revision == revision
 
 
 class NotReady(PenstockError):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from penstock.controllers.kustomization.artifacts import Artifacts
     from penstock.controllers.kustomization.builds import Builds
+    from penstock.controllers.kustomization.pinning import Pinned
     from penstock.controllers.kustomization.settings import Settings
     from penstock.controllers.kustomization.source import Source
     from penstock.controllers.kustomization.target import Targets
@@ -36,6 +37,7 @@ class Parts:
     kustomizations: WatchCache[Object]
     sources: Mapping[str, WatchCache[Source]]
     artifacts: Artifacts
+    pinned: Pinned
     builds: Builds
     targets: Targets
     announcer: Announcer

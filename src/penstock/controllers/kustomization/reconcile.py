@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Generator, Sequence
 
     from penstock.api.inventory import InventoryEntry
+    from penstock.api.meta import Artifact
     from penstock.apply import ChangeSet
     from penstock.controllers.kustomization.finalize import Finalizer
     from penstock.controllers.kustomization.parts import Parts
@@ -106,13 +107,14 @@ class Work:
         except PenstockError as error:
             return self._halted(Halt("ReconciliationFailed", str(error)))
         self.report.succeeded()
+        self._tell_pinned()
         return After(self._spec.requeue_interval.seconds, spread=True)
 
     async def _pipeline(self) -> None:
         parts, kustomization, report = self._parts, self._kustomization, self.report
         expressions = checks.expressions(kustomization)
         checks.require_gates(kustomization, parts.settings.gates)
-        report.artifact = source.find(kustomization, parts.sources, parts.settings)
+        report.artifact = await self._find()
         await self._readiness.check(kustomization, self._obj, report.revision)
         report.progress("Fetching manifests")
         async with parts.artifacts.tree(report.artifact, self._spec.path) as tree:
@@ -125,6 +127,13 @@ class Work:
         await self._prune(target, rendered, changes)
         await self._check_health(target, rendered, changes, expressions)
         report.remember(rendered.digest, "ReconciliationSucceeded", self._took())
+
+    async def _find(self) -> Artifact:
+        """The artifact to build from: that of the pinned revision, or the newest one of the source."""
+        found = source.find(self._kustomization, self._parts.sources, self._parts.settings)
+        if not self.report.is_pinned:
+            return source.newest(found, self._parts.settings)
+        return await self._parts.pinned.find(self._kustomization, found)
 
     async def _apply(self, target: Target, rendered: Rendered, expressions: Expressions) -> ChangeSet:
         """Bring the objects to the cluster; what will be created is in the inventory before it is there."""
@@ -273,6 +282,13 @@ class Work:
                 told = f"Reconciliation failed after {_since(self._started)}, next try in {retry}"
                 log.error(told, error=str(halt))
                 return After(retry.seconds)
+
+    def _tell_pinned(self) -> None:
+        """Say once that a revision is held from now on, or no longer."""
+        if self.report.is_pinned and not (self.report.was_pinned and not self.report.is_new_revision):
+            self._tell("info", f"Pinned to revision {self.report.revision}")
+        elif self.report.was_pinned and not self.report.is_pinned:
+            self._tell("info", f"No longer pinned, applied revision {self.report.revision}")
 
     def tell_success(self) -> None:
         """The event at the end of a run that left the object ready."""

@@ -10,7 +10,7 @@ import msgspec
 from penstock.api import decode, encode
 from penstock.api.kustomization import Kustomization
 from penstock.apply import inventory
-from penstock.controllers.kustomization import history
+from penstock.controllers.kustomization import history, pinning
 from penstock.kube import ObjectRef
 from penstock.runtime import conditions
 from penstock.runtime.conditions import HEALTHY, READY, RECONCILING, STALLED
@@ -67,6 +67,16 @@ class Report:
     def was_healthy(self) -> bool:
         healthy = self.kustomization.status.condition(HEALTHY)
         return healthy is not None and healthy.status == "True"
+
+    @property
+    def is_pinned(self) -> bool:
+        return bool(pinning.revision(self.kustomization))
+
+    @property
+    def was_pinned(self) -> bool:
+        """Whether the last run that went well held on to a revision."""
+        ready = self.kustomization.status.condition(READY)
+        return ready is not None and ready.message.endswith(pinning.MARK)
 
     @property
     def is_new_revision(self) -> bool:
@@ -138,7 +148,8 @@ class Report:
             self._set(observed_generation=self.generation)
 
     def succeeded(self) -> None:
-        self.mark(READY, "True", "ReconciliationSucceeded", f"Applied revision: {self.revision}")
+        pinned = pinning.MARK if self.is_pinned else ""
+        self.mark(READY, "True", "ReconciliationSucceeded", f"Applied revision: {self.revision}{pinned}")
         self._set(last_applied_revision=self.revision, last_applied_origin_revision=self.origin)
 
     def remember(self, digest: str, outcome: str, took: float) -> None:

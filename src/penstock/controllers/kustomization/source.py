@@ -1,4 +1,4 @@
-"""Where the artifact of a Kustomization comes from: the source it names, or the revision it is pinned to."""
+"""Where the artifact of a Kustomization comes from: the source it names."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def reference(kustomization: Kustomization) -> ObjectRef:
     return ObjectRef(GROUP, named.kind, named.namespace or kustomization.metadata.namespace, named.name)
 
 
-def find(kustomization: Kustomization, caches: Mapping[str, WatchCache[Source]], settings: Settings) -> Artifact:
-    """The newest artifact of the source; a Halt says why there is none."""
+def find(kustomization: Kustomization, caches: Mapping[str, WatchCache[Source]], settings: Settings) -> Source:
+    """The source that a Kustomization names; a Halt says why it is none."""
     ref = reference(kustomization)
     _check_access(kustomization, ref, settings)
     if ref.kind not in caches:
@@ -66,6 +66,11 @@ def find(kustomization: Kustomization, caches: Mapping[str, WatchCache[Source]],
     if source is None:
         message = f'{KINDS[ref.kind]} "{ref.name}" not found'
         raise Halt("ArtifactFailed", message, event=None)
+    return source
+
+
+def newest(source: Source, settings: Settings) -> Artifact:
+    """The artifact that the source has now; a Halt when it has none yet."""
     if source.artifact is None:
         message = f"Source artifact not found, retrying in {settings.requeue_dependency}"
         raise Halt("ArtifactFailed", message, then=Then.DEPENDENCY, event=None)

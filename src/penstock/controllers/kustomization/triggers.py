@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from penstock.controllers.kustomization import dependencies
+from penstock.controllers.kustomization import dependencies, pinning
 from penstock.controllers.kustomization.dependencies import CircularDependency
 from penstock.runtime import conditions
 from penstock.runtime.conditions import READY
@@ -68,6 +68,8 @@ def _revision(source: Source) -> str:
 def _has_tried(kustomization: Kustomization, revision: str) -> bool:
     status = kustomization.status
     settled = conditions.is_ready(status.conditions) or conditions.is_reconciling(status.conditions)
+    if pinning.revision(kustomization):
+        return settled and pinning.is_at(kustomization, status.last_attempted_revision)
     return settled and status.last_attempted_revision == revision
 
 

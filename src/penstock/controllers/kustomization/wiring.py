@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.controllers.kustomization import source, triggers
@@ -12,10 +12,12 @@ from penstock.controllers.kustomization.builds import Builds
 from penstock.controllers.kustomization.finalize import Finalizer
 from penstock.controllers.kustomization.index import Index
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS, Parts
+from penstock.controllers.kustomization.pinning import Pinned, annotated
 from penstock.controllers.kustomization.readiness import Readiness
 from penstock.controllers.kustomization.reconcile import Reconciler
 from penstock.controllers.kustomization.references import References
 from penstock.controllers.kustomization.target import Targets
+from penstock.controllers.pins import Pins
 from penstock.kube import Resource, WatchCache
 from penstock.kube.resources import CONFIG_MAPS, SECRETS
 from penstock.runtime import Controller
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from penstock.kube import Client, Object, ObjectRef
     from penstock.runtime import Backoff, Fence, Jitter, Manager, Metrics, WorkerPool
     from penstock.runtime.announcing import Announcer
+    from penstock.sources.store import ArtifactStore
     from penstock.sources.store.trees import Trees
 
 
@@ -40,6 +43,9 @@ class Setup:
     pool: WorkerPool
     trees: Trees
     announcer: Announcer
+    store: ArtifactStore | None = None
+    """The store of the sources, where they run in this process too."""
+    pins: Pins = field(default_factory=Pins)
     backoff: Backoff | None = None
     jitter: Jitter | None = None
     fence: Fence | None = None
@@ -65,6 +71,7 @@ def install(manager: Manager, setup: Setup, settings: Settings) -> Controller:
         kustomizations=kustomizations,
         sources=sources,
         artifacts=Artifacts(setup.trees, settings),
+        pinned=Pinned(setup.pins, setup.store),
         builds=Builds(setup.pool, references, settings),
         targets=targets,
         announcer=setup.announcer,
@@ -82,9 +89,13 @@ def install(manager: Manager, setup: Setup, settings: Settings) -> Controller:
         mine=setup.mine,
     )
     index = Index()
+    kustomizations.subscribe(setup.pins.follow)
     kustomizations.subscribe(index.follow)  # before the wakers, which ask it
     wakers = triggers.Wakers(index)
-    controller.reconciles(kustomizations, when=spec_changed, priority=urgency)
+    controller.reconciles(
+        kustomizations, when=lambda change: spec_changed(change) or annotated(change), priority=urgency
+    )
+    setup.pins.when_settled(lambda holder, cause: controller.add(holder, cause=cause))
     controller.watches(kustomizations, to=wakers.of_dependency)
     manager.add_cache(kustomizations)
     for cache in sources.values():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from penstock.controllers.pins import Pins
 from penstock.controllers.sources.pipeline import Pipeline
 from penstock.controllers.sources.reconciler import DEPENDENCY, SourceReconciler
 from penstock.runtime.controller import Controller
@@ -47,6 +48,8 @@ class Setup:
     fence: Fence | None = None
     mine: Callable[[ObjectRef], bool] = lambda _: True
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    pins: Pins = field(default_factory=Pins)
+    """What Kustomizations of this process hold on to."""
 
 
 def source_controller(
@@ -61,7 +64,7 @@ def source_controller(
     `instead` may give a place that stands in for the one in the spec. Nothing runs before the controller does.
     """
     reconciler = SourceReconciler(
-        Pipeline(kind, setup.store, setup.scratch, instead),
+        Pipeline(kind, setup.store, setup.scratch, instead, setup.pins),
         client=setup.client,
         cache=cache,
         announcer=setup.announcer,
@@ -80,4 +83,10 @@ def source_controller(
         mine=setup.mine,
     )
     controller.reconciles(cache, when=spec_changed, priority=urgency)
+
+    def pinned(source: ObjectRef, holder: ObjectRef) -> None:
+        if source.kind == kind.name:
+            controller.add(source, cause=holder)
+
+    setup.pins.when_pinned(pinned)
     return controller

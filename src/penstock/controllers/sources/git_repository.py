@@ -6,8 +6,10 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from penstock.api import decode, encode
-from penstock.api.gitrepository import GitRepository
+from penstock.api.gitrepository import GitReference, GitRepository
 from penstock.controllers.sources.inclusion import add_included, included_artifacts, stored_archive
 from penstock.controllers.sources.kind import Outdated, SourceKind
 from penstock.controllers.sources.ready import VERIFIED
@@ -15,6 +17,8 @@ from penstock.sources import SourceError
 from penstock.sources.git import Address, GitHubApp, GitRemote, Proxy, Reference, Verification, of_secret
 from penstock.sources.git.errors import ProviderUnusable
 from penstock.sources.git.githubapp import NUMBER
+from penstock.sources.git.references import is_hash
+from penstock.sources.store.records import digits_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -58,6 +62,14 @@ class GitRepositories(SourceKind[GitRepository]):
         # What is missing to complete the artifact is found out before anything is fetched.
         await included_artifacts(spec.include, around)
         yield remote
+
+    def at(self, source: GitRepository, revision: str) -> GitRepository | None:
+        """One commit; what other repositories were included then is not known any more."""
+        commit, spec = digits_of(revision), source.spec
+        if not is_hash(commit) or spec.include:
+            return None
+        ref = GitReference(branch=Reference.of(spec.ref).branch, commit=commit)
+        return msgspec.structs.replace(source, spec=msgspec.structs.replace(spec, ref=ref))
 
     def filename(self, source: GitRepository, revision: str) -> str:
         del source

@@ -82,6 +82,11 @@ class SourceKind(ABC, Generic[W]):
         by `spec.timeout` each.
         """
 
+    def at(self, source: W, revision: str) -> W | None:
+        """The same source as if it asked for an older revision; None when nobody can fetch that again."""
+        del source, revision
+        return None
+
     @abstractmethod
     def filename(self, source: W, revision: str) -> str:
         """The name of the artifact's file."""

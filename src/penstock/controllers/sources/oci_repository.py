@@ -6,8 +6,10 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from penstock.api import decode, encode
-from penstock.api.ocirepository import LayerSelector, OCIRepository
+from penstock.api.ocirepository import LayerSelector, OCIReference, OCIRepository
 from penstock.controllers.sources.kind import Outdated, SourceKind
 from penstock.controllers.sources.ready import VERIFIED
 from penstock.kube.resources import Resource
@@ -16,7 +18,7 @@ from penstock.sources.access import AccessError, Trust, proxy, trust
 from penstock.sources.oci import Connection, OCIRemote, parse_repository
 from penstock.sources.oci.clouds import cloud_credential
 from penstock.sources.oci.credentials import Credential, CredentialsError, combine, from_secret
-from penstock.sources.oci.reference import InvalidReference
+from penstock.sources.oci.reference import InvalidReference, is_digest
 from penstock.sources.oci.remote import digest_of
 from penstock.sources.oci.verification import CosignKeys, Identity, Keyless, VerificationFailed
 from penstock.sources.oci.verification.notation import from_secret as notation
@@ -49,6 +51,14 @@ class OCIRepositories(SourceKind[OCIRepository]):
         connection = await _connection(source, around)
         verifier = await _verifier(source, around, connection)
         yield OCIRemote(spec.url, connection, reference=spec.ref, layer=spec.layer_selector, verifier=verifier)
+
+    def at(self, source: OCIRepository, revision: str) -> OCIRepository | None:
+        digest = digest_of(revision)
+        if not is_digest(digest):
+            return None
+        return msgspec.structs.replace(
+            source, spec=msgspec.structs.replace(source.spec, ref=OCIReference(digest=digest))
+        )
 
     def filename(self, source: OCIRepository, revision: str) -> str:
         del source

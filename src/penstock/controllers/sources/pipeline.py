@@ -11,12 +11,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from penstock.controllers.pins import Pins
 from penstock.controllers.sources import revisions
 from penstock.controllers.sources.kind import Outdated, W
 from penstock.controllers.sources.ready import FETCH_FAILED, IN_STORAGE, INCLUDE_UNAVAILABLE, OUTDATED, VERIFIED
 from penstock.paths import IgnoreError
+from penstock.runtime.redaction import redact_text
 from penstock.sources import SourceError
-from penstock.sources.store import ArtifactDamaged, ArtifactMissing, StoreError
+from penstock.sources.store import ArtifactDamaged, ArtifactMissing, RevisionMissing, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -57,6 +59,7 @@ class Pipeline(Generic[W]):
     scratch: Scratch
     instead: Callable[[Object], Remote | None] = lambda _: None
     """May give a place that stands in for the one in the spec, such as a directory being worked on."""
+    pins: Pins = field(default_factory=Pins)
     calls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CALLS))
 
 
@@ -94,7 +97,9 @@ class Steps(Generic[W]):
             if place is None:
                 context = self._kind.open(self._source, self._around)
                 place = await self._bounded(lambda: opened.enter_async_context(context))
-            return await self._from(place, current)
+            outcome = await self._from(place, current)
+        await self._hold_pinned()
+        return outcome
 
     async def _look_after_storage(self) -> Artifact | None:
         """The artifact that the status names, if it is really there; older files are thinned out."""
@@ -124,7 +129,7 @@ class Steps(Generic[W]):
 
     async def _collect(self, artifact: Artifact) -> None:
         try:
-            count = await self._store.collect(artifact)
+            count = await self._store.collect(artifact, sparing=self._pipeline.pins.of(self._owner))
         except StoreError as error:
             self.notes.append(("Warning", "GarbageCollectionFailed", f"garbage collection failed: {error}"))
             return
@@ -143,6 +148,37 @@ class Steps(Generic[W]):
         async with self._pipeline.scratch.directory(self._owner.kind.lower()) as tree:
             fetched = await self._bounded(lambda: place.fetch(tree))
             return await self._take(fetched, tree, current, why)
+
+    async def _hold_pinned(self) -> None:
+        """Have the revisions that Kustomizations are pinned to; what is gone is fetched again where that can be."""
+        pins = self._pipeline.pins
+        for wanted in pins.of(self._owner):
+            try:
+                await self._store.find(self._owner, wanted)
+                if pins.trouble(self._owner, wanted):
+                    pins.settle(self._owner, wanted)
+                continue
+            except RevisionMissing:
+                trouble = await self._fetch_again(wanted)
+            pins.settle(self._owner, wanted, trouble)
+
+    async def _fetch_again(self, wanted: str) -> str:
+        """Bring an older revision into the store; the answer is why that failed, which is no failure of the source."""
+        asked = self._kind.at(self._source, wanted) if self._instead is None else None
+        if asked is None:
+            return f"a {self._kind.name} cannot fetch it again by this name; give the whole hash of a commit or image"
+        try:
+            async with AsyncExitStack() as opened:
+                context = self._kind.open(asked, self._around)
+                place = await self._bounded(lambda: opened.enter_async_context(context))
+                async with self._pipeline.scratch.directory(self._owner.kind.lower()) as tree:
+                    fetched = await self._bounded(lambda: place.fetch(tree))
+                    await self._put(fetched, tree)
+        except SourceError as error:
+            return redact_text(str(error))
+        told = f"stored artifact for the pinned revision '{fetched.revision}'"
+        self.notes.append(("Normal", "PinnedArtifact", told))
+        return ""
 
     @property
     def _verifies(self) -> bool:

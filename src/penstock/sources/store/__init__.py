@@ -6,6 +6,7 @@ from any server of this kind, and `Trees` gives out their content, unpacked once
 
 from penstock.sources.store.fetch import ArtifactFetcher, ArtifactGone, DigestMismatch, FetchError
 from penstock.sources.store.files import Retention
+from penstock.sources.store.records import RevisionMissing
 from penstock.sources.store.scratch import Scratch
 from penstock.sources.store.server import ArtifactServer, advertised
 from penstock.sources.store.store import ArtifactDamaged, ArtifactMissing, ArtifactStore, StoreError
@@ -21,6 +22,7 @@ __all__ = [
     "DigestMismatch",
     "FetchError",
     "Retention",
+    "RevisionMissing",
     "Scratch",
     "StoreError",
     "Trees",

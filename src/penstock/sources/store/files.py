@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from penstock.sources.store.locks import is_held, try_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Collection, Generator
 
 UNFINISHED = ".unfinished"
 LOCK = ".lock"
@@ -83,15 +83,15 @@ def identity_of(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def thin_out(directory: Path, current: Path, retention: Retention, *, now: float) -> list[Path]:
-    """Remove files that are too old, then the oldest of those that are too many; never the current one.
+def thin_out(directory: Path, kept: Collection[Path], retention: Retention, *, now: float) -> list[Path]:
+    """Remove files that are too old, then the oldest of those that are too many; never those that are to be kept.
 
     `now` is the time of day in seconds. Lock files go with their file, links stay. The answer is what was removed.
     """
     until = time.monotonic() + BUDGET
-    found = _files(directory)
-    old = [path for path, age in found if path != current and now - age > retention.ttl]
-    others = sorted((age, path) for path, age in found if path != current and path not in old)
+    found = [(path, age) for path, age in _files(directory) if path not in kept]
+    old = [path for path, age in found if now - age > retention.ttl]
+    others = sorted((age, path) for path, age in found if path not in old)
     spare = max(retention.records - 1, 0)
     too_many = [path for _, path in others[: len(others) - spare]] if len(others) > spare else []
     removed: list[Path] = []
@@ -114,5 +114,7 @@ def _files(directory: Path) -> list[tuple[Path, float]]:
         return [
             (Path(entry.path), entry.stat(follow_symlinks=False).st_mtime)
             for entry in islice(entries, MOST_FILES)
-            if entry.is_file(follow_symlinks=False) and not entry.name.endswith((LOCK, UNFINISHED))
+            if entry.is_file(follow_symlinks=False)
+            and not entry.name.startswith(".")
+            and not entry.name.endswith((LOCK, UNFINISHED))
         ]

@@ -21,12 +21,12 @@ from penstock.api.meta import Artifact
 from penstock.errors import PenstockError
 from penstock.paths import PackError, pack
 from penstock.sources.remote import SourceError
-from penstock.sources.store import digests, files
+from penstock.sources.store import digests, files, records
 from penstock.sources.store.files import LOCK, UNFINISHED, Retention
 from penstock.sources.store.locks import Held, locked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from penstock.kube.resources import ObjectRef
@@ -158,13 +158,31 @@ class ArtifactStore:
         """Remove the file of an artifact, if it is there."""
         file = self.file(artifact)
         self._known.pop(file, None)
-        await asyncio.to_thread(file.unlink, missing_ok=True)
+        for path in (file, records.beside(file)):
+            await asyncio.to_thread(path.unlink, missing_ok=True)
 
-    async def collect(self, artifact: Artifact) -> int:
-        """Thin out the older files beside the current one; the answer is how many went."""
+    async def find(self, owner: ObjectRef, wanted: str) -> Artifact:
+        """The artifact of a revision, new or old; RevisionMissing when it is not there, or could be several."""
+        directory = self._directory(owner)
+        known = await asyncio.to_thread(records.read, directory)
+        return self.located(records.choose(known, wanted))
+
+    async def collect(self, artifact: Artifact, *, sparing: Collection[str] = ()) -> int:
+        """Thin out the older files beside the current one and the revisions to spare; the answer is how many went."""
         current = self.file(artifact)
+
+        def run() -> list[Path]:
+            kept = {current}
+            if sparing:
+                known = records.read(current.parent)
+                kept |= {self.file(one) for one in known if any(records.matches(one.revision, w) for w in sparing)}
+            gone = files.thin_out(current.parent, kept, self._retention, now=self._now())
+            for path in gone:
+                records.beside(path).unlink(missing_ok=True)
+            return gone
+
         try:
-            gone = await asyncio.to_thread(files.thin_out, current.parent, current, self._retention, now=self._now())
+            gone = await asyncio.to_thread(run)
         except OSError as error:
             raise StoreError(f"cannot collect garbage: {error}", reason="GarbageCollectionFailed") from error
         for path in gone:
@@ -213,7 +231,7 @@ class ArtifactStore:
         target = directory / filename
         digest, size = await asyncio.to_thread(self._write, target, fill)
         path = f"{owner.kind.lower()}/{owner.namespace}/{owner.name}/{filename}"
-        return Artifact(
+        artifact = Artifact(
             digest=digest,
             last_update_time=datetime.fromtimestamp(int(self._now()), UTC),
             path=path,
@@ -222,6 +240,8 @@ class ArtifactStore:
             size=size,
             metadata=dict(metadata),
         )
+        await asyncio.to_thread(_record, target, artifact)
+        return artifact
 
     def _write(self, target: Path, fill: Callable[[BinaryIO], None]) -> tuple[str, int]:
         try:
@@ -292,6 +312,14 @@ class ArtifactStore:
         digest = digests.of_file(file, algorithm)
         self._known[path] = (seen, digest)
         return digest
+
+
+def _record(file: Path, artifact: Artifact) -> None:
+    try:
+        records.write(file, artifact)
+    except OSError as error:
+        told = f"unable to record artifact in storage: {error}"
+        raise StoreError(told, reason="ArchiveOperationFailed") from error
 
 
 def _regular(path: Path) -> BinaryIO | None:
