@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         pytest.param("version --help", 0, "usage: penstock version", "", id="help of a fast verb"),
         pytest.param("kinds", 0, "not handled yet", "", id="a verb written with Typer"),
         pytest.param("kinds --help", 0, "Usage: penstock kinds", "", id="help of such a verb"),
-        pytest.param("up", 0, "", "not put together yet", id="the main job says honestly what is missing"),
+        pytest.param("up missing", 2, "", "✗ 'missing' is not a directory", id="the main job, with nothing to do"),
         pytest.param("kindz", 2, "", "✗ there is no verb 'kindz'; did you mean 'kinds'?", id="a mistyped verb"),
         pytest.param("frobnicate", 2, "", "see 'penstock --help'", id="an unknown verb"),
         pytest.param("kinds --bad", 2, "", "✗ No such option: --bad; see 'penstock kinds --help'", id="a bad option"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SYNC = "gotk-sync.yaml"
 _FLUX = b"kustomize.toolkit.fluxcd.io/"
 _ENDINGS = (".yaml", ".yml")
-_DEEPEST = 3
+_DEEPEST = 4
 """How far below the root a bootstrap is looked for where there is no folder `clusters`."""
 
 
@@ -90,15 +90,12 @@ def _side_by_side(path: Path) -> Place | None:
 
 
 def _around(path: Path) -> Place | None:
-    """The path is somewhere in a repository."""
-    if (path / ".git").exists():
+    """The path is somewhere in a Git repository."""
+    top = next((one for one in (path, *path.parents) if (one / ".git").exists()), None)
+    if top is None:
         return None
-    for parent in path.parents:
-        if found := _clusters(parent):
-            return Place(parent, found)
-        if (parent / ".git").exists():
-            return None
-    return None
+    above = [one for one in path.parents if one.is_relative_to(top)]
+    return next((place for place in map(_repository, above) if place is not None), None)
 
 
 def _alone(path: Path) -> Place:
