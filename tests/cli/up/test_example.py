@@ -25,7 +25,7 @@ CLUSTERS = ("staging", "production")
 
 def documents(folder: Path) -> Iterator[dict[str, Any]]:
     for file in sorted(folder.rglob("*.yaml")):
-        yield from (one for one in yaml.safe_load_all(file.read_text()) if one)
+        yield from (one for one in yaml.safe_load_all(file.read_text()) if "kind" in one)
 
 
 def kustomizations(environment: str) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,12 @@ FLUX = kustomization("apps")
 SYNC = "flux-system/gotk-sync.yaml"
 
 
+def following(file: str) -> str:
+    """A file as a bootstrap writes it: its Kustomization follows the folder above the file's own."""
+    folder = Path(file.removeprefix("one/")).parent.parent
+    return FLUX.replace("./apps/apps", f"./{folder.as_posix()}")
+
+
 @pytest.mark.parametrize(
     ("files", "path", "root", "clusters"),
     [
@@ -31,12 +37,15 @@ SYNC = "flux-system/gotk-sync.yaml"
         pytest.param(
             ["one/clusters/a/x.yaml", "two/x.yaml"], ".", "one", ["clusters/a"], id="repositories side by side"
         ),
+        pytest.param(
+            [f"one/clusters/a/{SYNC}", "two/x.yaml"], ".", "one", ["clusters/a"], id="side by side, one bootstrapped"
+        ),
         pytest.param(["kustomization.yaml"], ".", ".", ["."], id="no folder for it, but a kustomization"),
         pytest.param(["apps.yaml"], ".", ".", ["."], id="no folder for it, but Kustomizations"),
     ],
 )
 def test_clusters(tmp_path: Path, files: list[str], path: str, root: str, clusters: list[str]) -> None:
-    write(tmp_path, dict.fromkeys(files, FLUX))
+    write(tmp_path, {file: following(file) for file in files})
     place = find(tmp_path / path)
     assert place.root == (tmp_path / root).resolve()
     assert list(place.clusters) == clusters

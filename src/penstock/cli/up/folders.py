@@ -6,8 +6,9 @@ one, or a folder in which several repositories lie side by side, of which one ha
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 SYNC = "gotk-sync.yaml"
 _FLUX = b"kustomize.toolkit.fluxcd.io/"
+_PATH = re.compile(r"^\s+path:\s*(\S+)\s*$", re.MULTILINE)
 _ENDINGS = (".yaml", ".yml")
 _DEEPEST = 4
 """How far below the root a bootstrap is looked for where there is no folder `clusters`."""
@@ -115,8 +117,19 @@ def _clusters(root: Path) -> tuple[str, ...]:
         if found:
             return tuple(f"clusters/{one.name}" for one in found)
     patterns = ("/".join([*["*"] * depth, SYNC]) for depth in range(1, _DEEPEST + 1))
-    syncs = sorted({sync.parents[1] for pattern in patterns for sync in root.glob(pattern)})
-    return tuple(folder.relative_to(root).as_posix() for folder in syncs)
+    syncs = sorted(sync for pattern in patterns for sync in root.glob(pattern))
+    folders = [(sync, sync.parents[1].relative_to(root).as_posix()) for sync in syncs]
+    # What does not say the path from here belongs to a repository further down.
+    return tuple(folder for sync, folder in folders if _normal(folder) in map(_normal, _paths(sync)))
+
+
+def _paths(sync: Path) -> list[str]:
+    """The values of all fields `path` of a file, roughly: it need not be valid yet."""
+    return _PATH.findall(sync.read_text(encoding="utf-8", errors="replace"))
+
+
+def _normal(path: str) -> str:
+    return PurePosixPath(path.strip("\"'")).as_posix()
 
 
 def _is_cluster(folder: Path) -> bool:
