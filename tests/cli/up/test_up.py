@@ -94,3 +94,13 @@ def test_out_of_time(tmp_path: Path) -> None:
     ended = up(small(tmp_path), "--once", "--timeout=1ms")
     assert ended.returncode == 124
     assert "✗ out of time: not settled within 1ms" in ended.stderr
+
+
+def test_a_cluster_that_cannot_be_reached(tmp_path: Path) -> None:
+    server = "{name: c, cluster: {server: 'http://127.0.0.1:1'}}"
+    context = "{name: c, context: {cluster: c}}"
+    write(tmp_path, {"config": f"clusters: [{server}]\ncontexts: [{context}]\ncurrent-context: c\n"})
+    ended = up(small(tmp_path / "repository"), "--once", "--kubeconfig", tmp_path / "config")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("✗ cannot connect to http://127.0.0.1:1")
+    assert ended.stderr.count("\n") == 1

@@ -24,7 +24,7 @@ from penstock.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, gro
 from penstock.runtime.triggers import REQUESTED_AT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Coroutine, Iterable, Sequence
     from pathlib import Path
 
     from penstock.kube import Client, Object, Resource
@@ -91,11 +91,8 @@ async def prepare(client: Client, objects: Sequence[Object], wanted: Sync, *, to
 
     What is there already is asked to run again: what it says of itself may be older than the files.
     """
-    async with asyncio.TaskGroup() as group:
-        group.create_task(_define(client))
-        namespaces = {HOME, wanted.namespace} | {obj["metadata"].get("namespace") or HOME for obj in objects}
-        for name in sorted(namespaces):
-            group.create_task(_namespace(client, name))
+    namespaces = {HOME, wanted.namespace} | {obj["metadata"].get("namespace") or HOME for obj in objects}
+    await _all(_define(client), *(_namespace(client, name) for name in sorted(namespaces)))
     for obj in objects:
         resource = await client.discovery.resource(obj["apiVersion"], obj["kind"])
         if resource.namespaced:
@@ -115,11 +112,27 @@ async def ask(client: Client, resource: Resource, ref: ObjectRef, token: str) ->
     await client.patch(resource, ref.name, ref.namespace, body, manager=MANAGER)
 
 
+async def _all(*work: Coroutine[Any, Any, object]) -> None:
+    """Do all at the same time; the first thing that goes wrong is told, and not a group of them."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for one in work:
+                group.create_task(one)
+    except* PenstockError as errors:
+        first: BaseException = errors
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
+
+
 async def _define(client: Client) -> None:
     definitions = crds()
-    async with asyncio.TaskGroup() as group:
-        for definition in definitions:
-            group.create_task(client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition, manager=MANAGER, force=True))
+    await _all(
+        *(
+            client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition, manager=MANAGER, force=True)
+            for definition in definitions
+        )
+    )
     kinds = (
         (f"{definition['spec']['group']}/{version['name']}", definition["spec"]["names"]["kind"])
         for definition in definitions

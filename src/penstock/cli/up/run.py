@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import tempfile
 import time
 from contextlib import AsyncExitStack, nullcontext
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.api.durations import SECOND, Duration
+from penstock.cli.cluster import Home
 from penstock.cli.output import say
 from penstock.cli.up import first
 from penstock.cli.up.files import Explainer
@@ -19,6 +21,7 @@ from penstock.cli.up.watching import Watching
 from penstock.controllers.kustomization.settings import Settings
 from penstock.controllers.process import Options, assembled
 from penstock.controllers.sources.local import LocalSources
+from penstock.errors import PenstockError
 from penstock.kube import connect, load
 from penstock.runtime.logs import configure
 from penstock.sources.local import LocalDirectory, LocalSource, Workspace
@@ -35,6 +38,13 @@ if TYPE_CHECKING:
 TIMED_OUT = 124
 INTERRUPTED = 130
 LOG = "penstock.log"
+
+
+class ControllersStopped(PenstockError):
+    """The controllers have not ended well."""
+
+    def __init__(self, told: str = "the controllers have stopped") -> None:
+        super().__init__(told)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +72,8 @@ class Plan:
 
 async def run(plan: Plan) -> int:
     """Run until it is stopped, or has settled; the answer is the exit code."""
+    # Nearly all that is made while everything starts stays; looking for garbage in it takes long.
+    gc.disable()
     async with AsyncExitStack() as stack:
         home = plan.data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-up-")))
         log = stack.enter_context((await asyncio.to_thread(_made, home) / LOG).open("a", encoding="utf-8"))
@@ -74,10 +86,20 @@ async def run(plan: Plan) -> int:
         options = Options(storage=home / "controllers", kustomize=Settings(requeue_dependency=Duration(5 * SECOND)))
         local = LocalSources(workspace, offline=plan.offline)
         manager = await stack.enter_async_context(assembled(client, options, local=local))
+        gc.freeze()
+        gc.enable()
         explainer = Explainer([directory.root for directory in workspace.directories])
-        if plan.once:
-            return await _once(client, manager, plan, explainer)
-        return await _stay(client, manager, plan, explainer, kubeconfig)
+        try:
+            if plan.once:
+                return await _once(client, manager, plan, explainer)
+            return await _stay(client, manager, plan, explainer, kubeconfig)
+        except ControllersStopped as stopped:
+            raise ControllersStopped(f"{stopped}: {await asyncio.to_thread(_last_line, home / LOG)}") from None
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((line for line in reversed(lines) if line), "they said nothing")
 
 
 def _made(home: Path) -> Path:
@@ -91,7 +113,11 @@ async def _cluster(stack: AsyncExitStack, plan: Plan, home: Path) -> tuple[Conne
         return await asyncio.to_thread(load, plan.kubeconfig, context=plan.context), plan.kubeconfig
     from penstock.embedded import cluster
 
+    if plan.data_dir is not None:
+        stack.enter_context(Home.of(plan.data_dir).held())
     running = await stack.enter_async_context(cluster(data_dir=plan.data_dir, home=home))
+    if plan.data_dir is not None:
+        Home.of(plan.data_dir).tell(running.server, plan.data_dir)
     return running.settings, running.kubeconfig
 
 
@@ -122,7 +148,8 @@ async def _once(client: Client, manager: Manager, plan: Plan, explainer: Explain
             code = _verdict(await explainer.explain(state), in_time=in_time, plan=plan)
         settling.cancel()
         manager.stop()
-        await running
+        if await running:
+            raise ControllersStopped
     return code
 
 
@@ -159,8 +186,10 @@ async def _stay(client: Client, manager: Manager, plan: Plan, explainer: Explain
             following = group.create_task(watching.follow(show))
             code = await manager.run()
             following.cancel()
+    if code:
+        raise ControllersStopped
     say("stopped")
-    return code
+    return 0
 
 
 def _shown(title: str, hint: str, *, live: bool) -> View | nullcontext[Lines]:
