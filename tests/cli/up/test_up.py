@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         pytest.param(["--cluster=x"], "there is no 'x'", id="no such cluster"),
         pytest.param(["--local-source=x"], "--local-source: 'x' is not like", id="a local source that is none"),
         pytest.param(["--apply=missing.yaml"], "--apply: there is no file 'missing.yaml'", id="no such file"),
+        pytest.param(["--example=/"], "--example: '/' is there already", id="no room for the example"),
+        pytest.param([".", "--example=x"], "leave the PATH out", id="two directories"),
         pytest.param(["--timeout=soon"], "--timeout: ", id="a time that is none"),
         pytest.param(["--data-dir=x", "--context=y"], "--data-dir is for the embedded cluster", id="two clusters"),
     ],
