@@ -12,20 +12,36 @@ from tests.docs.blocks import Block, blocks, environment, follow, kubectl
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 
 
+async def stop(folder: Path, *flags: str) -> None:
+    """Stop the cluster that a guide may have left running because it did not get to its end."""
+    process = await asyncio.create_subprocess_exec(
+        *("penstock", "cluster", "stop", *flags),
+        env=environment(folder),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    await process.wait()
+
+
 @pytest.mark.parametrize("guide", ["embedded.md"])
 async def test_a_guide_can_be_followed(guide: str, tmp_path: Path) -> None:
     missing = () if await asyncio.to_thread(kubectl) else ("kubectl ",)
     try:
         code, out = await follow(GUIDES / guide, tmp_path, without=missing)
     finally:
-        stop = await asyncio.create_subprocess_exec(
-            *("penstock", "cluster", "stop"),
-            env=environment(tmp_path),
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        await stop.wait()
+        await stop(tmp_path)
     assert code == 0, out
+
+
+async def test_the_first_steps_can_be_taken(tmp_path: Path) -> None:
+    if not await asyncio.to_thread(kubectl):
+        pytest.skip("not here: no kubectl, and no control plane that has one in it")
+    try:
+        code, out = await follow(GUIDES / "first-steps.md", tmp_path)
+    finally:
+        await stop(tmp_path, f"--data-dir={tmp_path / 'state'}")
+    assert code == 0, out
+    assert "(see apps/promotions/promotions.yaml)" in out.rpartition("---")[2]
 
 
 @pytest.mark.parametrize(
