@@ -162,6 +162,40 @@ async def test_which_sources_a_directory_stands_for(repository: Path, tmp_path: 
     assert stands_for({**source(), "spec": {}}) is None
 
 
+async def test_repositories_that_lie_side_by_side(repository: Path, tmp_path: Path) -> None:
+    team = tmp_path / "team"
+    team.mkdir()
+    workspace = await Workspace.open([], beside=[repository, team])
+
+    def stands_for(url: str, kind: str = "GitRepository") -> Path | None:
+        found = workspace.stands_for(source(kind, url=url))
+        return found.root if found else None
+
+    assert stands_for("https://git.example.com/shop/team.git") == team
+    assert stands_for("https://git.example.com/team/apps") == repository, "its remote says so"
+    assert stands_for("https://git.example.com/shop/teams") is None
+    assert stands_for("oci://registry.example.com/team", "OCIRepository") is None
+
+
+async def test_a_part_of_a_repository(repository: Path, tmp_path: Path) -> None:
+    directory = await LocalDirectory.at(repository / "apps")
+    clean = f"main@sha1:{run(repository, 'rev-parse', 'HEAD')}"
+    (repository / "elsewhere.yaml").write_text("x")
+    assert await fetched(directory, tmp_path / "got") == (clean, ["a.yaml"])
+    (repository / "apps" / "a.yaml").write_text("a: 2")
+    assert (await directory.resolve()).startswith(f"{clean}-")
+
+
+async def test_a_part_that_git_ignores(repository: Path, tmp_path: Path) -> None:
+    ignored = repository / "installed.log"
+    ignored.mkdir()
+    (ignored / "a.yaml").write_text("a: 1")
+    directory = await LocalDirectory.at(ignored)
+    revision, files = await fetched(directory, tmp_path / "got")
+    assert revision.startswith("local@sha256:")
+    assert files == ["a.yaml"]
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "x", "GitRepository/a=.", "GitRepository/a/b", "GitRepository/a/b=", "Pod/a/b=.", "Kustomization/a/b=."],
