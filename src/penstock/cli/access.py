@@ -30,6 +30,8 @@ NamespaceOption = Annotated[
 ]
 EverywhereOption = Annotated[bool, typer.Option("-A", "--all-namespaces", help="Objects of every namespace.")]
 TimeoutOption = Annotated[str, typer.Option(help="How long to wait in all, such as 5m or 30s.")]
+KindArgument = Annotated[list[str], typer.Argument(metavar="KIND [NAME]", show_default=False)]
+"""A kind of one or two words (`ks`, `source git`), and names behind it; `penstock.cli.catalogue` reads it."""
 OutputOption = Annotated[Output | None, typer.Option("-o", "--output", help="Another format than a table.")]
 
 
