@@ -24,6 +24,7 @@ VERBS: dict[str, Verb] = {
     "up": Verb("penstock.cli.up", "up", "Keep a cluster in the state of a Git repository: the main job."),
     "controller": Verb("penstock.cli.controller", "controller", "Run the controllers against a cluster."),
     "get": Verb("penstock.cli.get", "get", "Show sources and Kustomizations, and how they are."),
+    "reconcile": Verb("penstock.cli.reconcile", "reconcile", "Have an object looked at now, and wait for the outcome."),
     "build": Verb("penstock.cli.build", "main", "Print the objects of a kustomization, as `kustomize build` does."),
     "secrets": Verb("penstock.cli.secrets", "app", "Decrypt, encrypt, edit, rotate and check SOPS files."),
     "push": Verb("penstock.cli.artifacts", "push", "Upload files to a registry as an artifact."),
