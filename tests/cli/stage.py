@@ -60,7 +60,7 @@ def load() -> None:
     """Import everything that verbs import when they are called: in an event loop, reading files counts as blocking."""
     for verb in VERBS.values():
         importlib.import_module(verb.module)
-    for name in ("showing", "finding", "waiting"):
+    for name in ("showing", "finding", "waiting", "releases"):
         importlib.import_module(f"penstock.cli.{name}")
     for name in ("controllers.kustomization.suspension", "health", "yaml", "semver", "runtime.triggers", "kube.events"):
         importlib.import_module(f"penstock.{name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from inspect import cleandoc
 
 import typer
 from typer.exceptions import TyperException
@@ -25,7 +26,7 @@ def run(name: str, arguments: list[str]) -> int:
     if isinstance(target, typer.Typer):
         root.add_typer(target, name=name, help=verb.summary)
     else:
-        root.command(name, help=f"{verb.summary}\n\n{target.__doc__ or ''}")(target)
+        root.command(name, help=f"{verb.summary}\n\n{cleandoc(target.__doc__ or '')}")(target)
     command = typer.main.get_command(root)
     try:
         code = command.main([name, *arguments], prog_name="penstock", standalone_mode=False)

@@ -24,6 +24,7 @@ VERBS: dict[str, Verb] = {
     "up": Verb("penstock.cli.up", "up", "Keep a cluster in the state of a Git repository: the main job."),
     "controller": Verb("penstock.cli.controller", "controller", "Run the controllers against a cluster."),
     "get": Verb("penstock.cli.get", "get", "Show sources and Kustomizations, and how they are."),
+    "tree": Verb("penstock.cli.tree", "tree", "Show what a Kustomization has applied, and what that has applied."),
     "reconcile": Verb("penstock.cli.reconcile", "reconcile", "Have an object looked at now, and wait for the outcome."),
     "suspend": Verb("penstock.cli.suspend", "suspend", "Leave objects as they are, for a while or until resumed."),
     "resume": Verb("penstock.cli.suspend", "resume", "Take suspended objects up again."),
