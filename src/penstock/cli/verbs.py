@@ -26,6 +26,7 @@ VERBS: dict[str, Verb] = {
     "get": Verb("penstock.cli.get", "get", "Show sources and Kustomizations, and how they are."),
     "tree": Verb("penstock.cli.tree", "tree", "Show what a Kustomization has applied, and what that has applied."),
     "events": Verb("penstock.cli.events", "events", "Show what the controllers told about objects."),
+    "logs": Verb("penstock.cli.logs", "logs", "Show what the controllers of a cluster log."),
     "reconcile": Verb("penstock.cli.reconcile", "reconcile", "Have an object looked at now, and wait for the outcome."),
     "suspend": Verb("penstock.cli.suspend", "suspend", "Leave objects as they are, for a while or until resumed."),
     "resume": Verb("penstock.cli.suspend", "resume", "Take suspended objects up again."),

@@ -21,6 +21,9 @@ from penstock.kube.watch import QUIET, watch_events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
+    from contextlib import AbstractAsyncContextManager
+
+    import aiohttp
 
     from penstock.kube.identity import Identity
     from penstock.kube.limiter import Limiter
@@ -83,6 +86,12 @@ class Client:
     async def call(self, request: Request, *, urgent: bool = False) -> Any:
         """Send a request of one's own making; `urgent` passes the limiter by."""
         return await self.transport.call(request, self._headers, urgent=urgent)
+
+    def stream(
+        self, request: Request, *, quiet: float | None = QUIET
+    ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
+        """The bytes of an answer as they come, such as those of a log; TimedOut after `quiet` seconds without one."""
+        return self.transport.stream(request, self._headers, quiet=quiet)
 
     async def get(
         self,

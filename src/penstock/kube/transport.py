@@ -117,9 +117,9 @@ class Transport:
 
     @asynccontextmanager
     async def stream(
-        self, request: Request, headers: CIMultiDict[str], *, quiet: float
+        self, request: Request, headers: CIMultiDict[str], *, quiet: float | None
     ) -> AsyncGenerator[aiohttp.StreamReader]:
-        """Open a stream; it ends with TimedOut when nothing arrives for `quiet` seconds."""
+        """Open a stream; it ends with TimedOut when nothing arrives for `quiet` seconds, or never when that is None."""
         session, credential = await self._connected()
         timeout = aiohttp.ClientTimeout(total=None, sock_read=quiet)
         opening = self._ask(session, request, headers, credential, timeout=timeout)
