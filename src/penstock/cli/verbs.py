@@ -47,6 +47,7 @@ VERBS: dict[str, Verb] = {
     "cluster": Verb("penstock.cli.cluster", "app", "Run a Kubernetes API server here, for rehearsal and tests."),
     "kinds": Verb("penstock.cli.kinds", "kinds", "List the custom resources, and which of them are handled yet."),
     "crds": Verb("penstock.cli.kinds", "crds", "Print the CustomResourceDefinitions, to be applied to a cluster."),
+    "completion": Verb("penstock.cli.completion", "completion", "Print a script that completes commands in a shell."),
     "version": Verb("penstock.cli.version", "main", "Print the version of penstock and, on request, of the cluster."),
 }
 
