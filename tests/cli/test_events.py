@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -77,6 +78,14 @@ async def test_which_and_in_which_order(stage: Stage) -> None:
     told = json.loads((await stage.run("events", "--for=Kustomization/other", "--output=json")).out)
     assert [one["message"] for one in told] == ["first"]  # although there is no such object any more
     await stage.client.delete(NAMESPACES, sources)
+
+
+@pytest.mark.scenario("cli-11")
+async def test_more_than_one_page(stage: Stage) -> None:
+    async with asyncio.TaskGroup() as group:
+        for number in range(505):
+            group.create_task(tell(stage, "Kustomization/apps", f"number {number}"))
+    assert len((await stage.run("events")).rows) == 506
 
 
 async def test_repeated_ones_say_so(stage: Stage) -> None:
