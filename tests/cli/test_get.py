@@ -138,9 +138,13 @@ async def test_formats(stage: Stage) -> None:
 
 
 async def test_a_suspension_that_is_over_is_none(stage: Stage) -> None:
-    over = {"penstock.dev/suspend-until": "2020-01-01T00:00:00Z"}
+    over = {"penstock.dev/suspend-until": "2020-01-01T00:00:00Z", "penstock.dev/suspend-reason": "old"}
     await stage.kustomization("apps", suspend=True, metadata={"annotations": over})
-    assert (await stage.run("get", "ks")).rows[1][2] == "False"
+    await stage.kustomization("resumed", metadata={"annotations": SUSPENDED})  # by one who leaves the notes there
+    for told in json.loads((await stage.run("get", "ks", "-o", "json")).out):
+        assert told["suspended"] is False
+        assert not {"suspendReason", "suspendUntil"} & set(told)
+    assert [row[2] for row in (await stage.run("get", "ks", "--no-header")).rows] == ["False", "False"]
 
 
 async def test_all_has_a_table_a_kind(stage: Stage) -> None:

@@ -38,6 +38,8 @@ class Entry:
     source: bool = False
     is_static: Callable[[Object], bool] = lambda _obj: False
     """Whether nobody reconciles the object, so that there is nothing to wait for."""
+    always_ready: bool = False
+    """Whether objects of the kind are ready by being there."""
     refers: tuple[str, ...] = ()
     """The path of its reference to a source."""
 
@@ -202,6 +204,7 @@ ENTRIES: tuple[Entry, ...] = (
         _always("Provider is Ready"),
         _nothing,
         is_static=lambda _obj: True,
+        always_ready=True,
     ),
     Entry(
         KINDS["Alert"],
@@ -210,6 +213,7 @@ ENTRIES: tuple[Entry, ...] = (
         (_SUSPENDED, *_always("Alert is Ready")),
         _nothing,
         is_static=lambda _obj: True,
+        always_ready=True,
     ),
 )
 """In the order in which `get all` shows them."""

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 OLDEST = ">=1.33.0-0"
 """The Kubernetes versions that the controllers are made for; the same as Flux's."""
 
-PART_OF = "app.kubernetes.io/part-of=flux"
-"""The label that Flux and Penstock put on what they install."""
-
 
 class CheckFailed(PenstockError):
     """Something that is needed is not there."""
@@ -120,6 +117,7 @@ def judged_version(told: str) -> Finding:
 
 async def controllers(client: Client, namespace: str) -> list[Finding]:
     """Do the controllers run: as Deployments, or somewhere else with a lease that is kept?"""
+    from penstock.cli.finding import PART_OF
     from penstock.kube.resources import DEPLOYMENTS, LEASES
 
     deployments = (await client.list(DEPLOYMENTS, namespace, labels=PART_OF)).items

@@ -107,7 +107,7 @@ def _command(verb: str) -> Any:
 
 def _options(command: Any) -> dict[str, Any]:
     found = [one for one in command.params if one.param_type_name == "option"]
-    return {name: one for one in found for name in (*one.opts, *one.secondary_opts)} | {}
+    return {name: one for one in found for name in (*one.opts, *one.secondary_opts)}
 
 
 def _positional(rest: Sequence[str], options: dict[str, Any]) -> list[str]:

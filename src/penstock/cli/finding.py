@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from penstock.kube import Client, Object
 
 
+PART_OF = "app.kubernetes.io/part-of=flux"
+"""The label that Flux and Penstock put on what they install."""
+
+
 class NotInstalled(PenstockError):
     """The cluster does not know the kind."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -103,18 +104,23 @@ def _check_watch(chosen: Chosen, output: Output | None) -> None:
 
 async def collect(client: Client, chosen: Chosen, selection: Selection) -> list[tuple[Entry, list[Object]]]:
     """The objects of every chosen kind; none at all is an error, unless all kinds were asked for."""
+    if not chosen.several:
+        objects = await _objects(client, chosen.entry, selection)
+        if not objects:
+            raise _nothing(chosen.entry, selection)
+        return [(chosen.entry, objects)]
+    every = await asyncio.gather(*(_known(client, entry, selection) for entry in chosen.entries))
+    return list(zip(chosen.entries, every, strict=True))
+
+
+async def _known(client: Client, entry: Entry, selection: Selection) -> list[Object]:
+    """The objects of a kind; none when the cluster does not know it."""
     from penstock.cli.finding import NotInstalled
 
-    found: list[tuple[Entry, list[Object]]] = []
-    for entry in chosen.entries:
-        try:
-            found.append((entry, await _objects(client, entry, selection)))
-        except NotInstalled:
-            if not chosen.several:
-                raise
-    if not chosen.several and not found[0][1]:
-        raise _nothing(chosen.entry, selection)
-    return found
+    try:
+        return await _objects(client, entry, selection)
+    except NotInstalled:
+        return []
 
 
 async def _objects(client: Client, entry: Entry, selection: Selection) -> list[Object]:

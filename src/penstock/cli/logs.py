@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from penstock.kube import Client, Object
 
-PART_OF = "app.kubernetes.io/part-of=flux"
 CONTAINER = "manager"
 """The container of a controller, in a pod that has several."""
 
@@ -123,6 +122,7 @@ def _query(*, follow: bool, tail: int, since: str, since_time: str) -> dict[str,
 
 async def pods(client: Client, namespace: str) -> list[Object]:
     """The pods of all controllers: of each Deployment all replicas, since they may share the work."""
+    from penstock.cli.finding import PART_OF
     from penstock.kube.resources import DEPLOYMENTS, PODS
 
     found: list[Object] = []

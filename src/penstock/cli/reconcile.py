@@ -116,6 +116,6 @@ async def _reconcile_source(client: Client, entry: Entry, name: str, namespace: 
     _refuse_suspended(entry, obj)
     origin = entry.origin(obj)
     source = by_kind(origin.kind) if origin else None
-    if origin is None or source is None or source.is_static(obj):
+    if origin is None or source is None or origin.kind == "ExternalArtifact":  # others make these
         raise PenstockError(f"cannot reconcile source of kind {origin.kind if origin else 'none'}")
     await run(client, source, origin.name, origin.namespace, within=within)

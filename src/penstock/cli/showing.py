@@ -47,9 +47,7 @@ class Selector:
         if found is not None:
             return state.text(found, "status").lower() == self.status.lower()
         # Some kinds are ready by being there: nobody writes a condition for them.
-        always = self.type.lower() == "ready" and state.at(obj, "status", "conditions") is None
-        shown = dict(entry.columns)["READY"](obj) if always and entry.kind.kind in {"Alert", "Provider"} else ""
-        return bool(shown) and shown.lower() == self.status.lower()
+        return entry.always_ready and self.type.lower() == "ready" and self.status.lower() == "true"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +150,7 @@ def summary(entry: Entry, obj: Object) -> dict[str, Any]:
         "source": str(origin) if origin else None,
         "suspended": state.is_suspended(obj) if "SUSPENDED" in shown else None,
         "suspendReason": state.suspend_reason(obj) or None,
-        "suspendUntil": end.isoformat() if end else None,
+        "suspendUntil": end.isoformat() if end and state.is_suspended(obj) else None,
         "pinned": state.annotation(obj, state.PINNED) or None,
         "ready": shown["READY"](obj),
         "reason": ready.reason or None,

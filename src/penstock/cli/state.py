@@ -93,7 +93,9 @@ def is_suspended(obj: Object, now: datetime | None = None) -> bool:
 
 
 def suspended_until(obj: Object) -> datetime | None:
-    """When the suspension ends by itself, if it does. Only Kustomizations have that."""
+    """When the suspension ends by itself, if there is one and it does. Only Kustomizations have that."""
+    if at(obj, "spec", "suspend") is not True:
+        return None  # the note may be left over from one that somebody has ended
     from penstock.controllers.kustomization.suspension import UNTIL
 
     try:
@@ -104,6 +106,9 @@ def suspended_until(obj: Object) -> datetime | None:
 
 
 def suspend_reason(obj: Object) -> str:
+    """Why the object is suspended, as whoever did it wrote down."""
+    if not is_suspended(obj):
+        return ""
     from penstock.controllers.kustomization.suspension import REASON
 
     return annotation(obj, REASON)
