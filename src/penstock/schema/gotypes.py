@@ -45,6 +45,16 @@ def fields_of(type_name: str) -> tuple[Field, ...]:
     return tuple(_field(part) for part in line.split(" ")) if line else ()
 
 
+def below(type_: str, step: str | int) -> str:
+    """The type of a field, an item or a value of a type expression; empty when there is none."""
+    type_ = type_.lstrip("*")
+    if type_[:1] in ("[", "{"):
+        return type_.partition("]" if type_[0] == "[" else "}")[2]
+    if type_[:1] != "@" or len(type_) == 1:
+        return ""
+    return next((field.type for field in fields_of(type_[1:]) if field.name == step), "")
+
+
 def _field(part: str) -> Field:
     name, _, type_ = part.partition("=")
     name, _, embedded = name.partition("^")

@@ -12,6 +12,7 @@ import aiohttp
 import orjson
 
 from penstock.kube.connector import Connector
+from tests.embedded.differential.gadgets import GADGET_DEFINITION
 from tests.embedded.differential.normal import normal
 from tests.embedded.differential.steps import NAMESPACE
 from tests.embedded.differential.widgets import WIDGET_DEFINITION
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Steps
     from typing import Protocol
 
+    from penstock.kube.resources import Object
     from tests.embedded.differential.steps import Step
 
     class Asked(Protocol):
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 
 ESTABLISHED_WITHIN = 20
+_AT_ONCE = {"propagationPolicy": "Background", "gracePeriodSeconds": "0"}
 FELL_OVER = 0
 """The code of an answer that did not come: the server closed the connection."""
 
@@ -56,35 +59,49 @@ class Backend:
         self._session = session
 
     async def prepare(self) -> None:
-        """Make the namespace and the custom kind that sequences use."""
+        """Make the namespace, the service account of its pods, and the custom kinds."""
         await self.ask("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-        await self.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGET_DEFINITION)
-        path = f"/apis/example.penstock.dev/v1/namespaces/{NAMESPACE}/widgets"
+        account = {"metadata": {"name": "default"}, "automountServiceAccountToken": True}
+        await self.ask("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", account)
+        for definition in (WIDGET_DEFINITION, GADGET_DEFINITION):
+            await self.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
         async with asyncio.timeout(ESTABLISHED_WITHIN):
-            # A definition that says it is established is not yet served: the path itself has to be asked.
-            while (await self.ask("GET", path))[0] != 200:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+            for version, plural in (("v1", "widgets"), ("v1", "gadgets"), ("v2", "gadgets")):
+                await self._until_served(f"/apis/example.penstock.dev/{version}/namespaces/{NAMESPACE}/{plural}")
+
+    async def _until_served(self, path: str) -> None:
+        # A definition that says it is established is not yet served: the path itself has to be asked.
+        while (await self.ask("GET", path))[0] != 200:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
     async def run(self, sequence: Asked) -> list[Answer]:
         """All answers, in order; afterwards the object is gone."""
+        answers: list[Answer] = []
+        now: Object | None = None
         try:
-            return [await self._step(step, sequence.located()) for step in sequence.steps]
+            for step in sequence.steps:
+                answer, now = await self._step(step, sequence.located(), now)
+                answers.append(answer)
+            return answers
         finally:
             await self.clear(sequence)
 
     async def clear(self, sequence: Asked) -> None:
         """Take the object of a sequence away, whatever holds it."""
-        _, left, _ = await self.ask("DELETE", sequence.located(), query={"propagationPolicy": "Background"})
+        _, left, _ = await self.ask("DELETE", sequence.located(), query=_AT_ONCE)
         if (left or {}).get("metadata", {}).get("finalizers"):
             released = {"metadata": {"finalizers": None}}
             await self.ask("PATCH", sequence.located(), released, content_type="application/merge-patch+json")
 
-    async def _step(self, step: Step, main: str) -> Answer:
+    async def _step(self, step: Step, main: str, now: Object | None) -> tuple[Answer, Object | None]:
+        """The answer to a step, and the object then; `now` is the object before."""
+        sent = step.sent((now or {}).get("metadata"))
         code, answer, warnings = await self.ask(
-            step.verb, step.located(), step.sent(), content_type=step.content_type, query=step.query
+            step.verb, step.located(), sent, content_type=step.content_type, query=step.query
         )
         found, stored, _ = await self.ask("GET", main)
-        return Answer(code, normal(answer), tuple(warnings), normal(stored) if found == 200 else None)
+        after: Object | None = stored if found == 200 else None
+        return Answer(code, normal(answer), tuple(warnings), normal(after)), after
 
     async def ask(
         self,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.embedded.differential import widgets, workloads
+from tests.embedded.differential import gadgets, statuses, widgets, workloads
 from tests.embedded.differential.making import LETTERS, NAMES, few, some, words
+from tests.embedded.differential.sampled import either, like_sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,8 @@ class Kind:
     status: Callable[[Random], Object] | None = None
     scale: bool = False
     namespaced: bool = True
+    sibling: Kind | None = None
+    """The same objects in another version or group."""
 
     @property
     def custom(self) -> bool:
@@ -212,30 +215,96 @@ def _quota(random: Random) -> Object:
     }
 
 
-def _service_status(random: Random) -> Object:
+def _old_autoscaler(random: Random) -> Object:
     return {
-        "status": some(random, loadBalancer=lambda each: {"ingress": [{"ip": each.choice(("10.1.2.3", "10.1.2.4"))}]})
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "maxReplicas": random.choice((3, 5)),
+            **some(random, minReplicas=(1, 2), targetCPUUtilizationPercentage=(50, 80)),
+        }
     }
 
 
+_ABOUT = {"kind": "Pod", "name": "x", "namespace": "{namespace}"}
+_NEW_GADGET = Kind("example.penstock.dev/v2", "Gadget", "gadgets", gadgets.gadget, widgets.status, scale=True)
+_OLD_AUTOSCALER = Kind(
+    "autoscaling/v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", _old_autoscaler, statuses.autoscaler
+)
+_NEW_EVENT = Kind("events.k8s.io/v1", "Event", "events", like_sample("events.k8s.io/v1", "Event", regarding=_ABOUT))
+
+
+def _rich(api_version: str, kind: str, plural: str, make: Callable[[Random], Object], *more: Any, **flags: Any) -> Kind:
+    """A kind with both a maker and a sample."""
+    return Kind(api_version, kind, plural, either(make, like_sample(api_version, kind)), *more, **flags)
+
+
+def _sampled(api_version: str, kind: str, plural: str, *more: Any, **flags: Any) -> Kind:
+    return Kind(api_version, kind, plural, like_sample(api_version, kind), *more, **flags)
+
+
+def _everywhere(api_version: str, kind: str, plural: str, *more: Any) -> Kind:
+    return _sampled(api_version, kind, plural, *more, namespaced=False)
+
+
+_APPS, _RBAC, _NETWORKING = "apps/v1", "rbac.authorization.k8s.io/v1", "networking.k8s.io/v1"
+_ADMISSION, _STORAGE = "admissionregistration.k8s.io/v1", "storage.k8s.io/v1"
+
 KINDS = (
-    Kind("apps/v1", "Deployment", "deployments", workloads.deployment, workloads.status, scale=True),
-    Kind("apps/v1", "StatefulSet", "statefulsets", workloads.stateful_set, workloads.status, scale=True),
-    Kind("apps/v1", "DaemonSet", "daemonsets", workloads.daemon_set),
-    Kind("batch/v1", "Job", "jobs", workloads.job),
-    Kind("batch/v1", "CronJob", "cronjobs", workloads.cron_job),
-    Kind("v1", "Service", "services", _service, _service_status),
+    _rich(_APPS, "Deployment", "deployments", workloads.deployment, workloads.status, scale=True),
+    _rich(_APPS, "StatefulSet", "statefulsets", workloads.stateful_set, workloads.status, scale=True),
+    _rich(_APPS, "DaemonSet", "daemonsets", workloads.daemon_set, statuses.daemon_set),
+    _rich("batch/v1", "Job", "jobs", workloads.job, statuses.job),
+    _rich("batch/v1", "CronJob", "cronjobs", workloads.cron_job, statuses.cron_job),
+    Kind("v1", "Service", "services", _service, statuses.service),
     Kind("v1", "ConfigMap", "configmaps", _config_map),
     Kind("v1", "Secret", "secrets", _secret),
     Kind("v1", "ServiceAccount", "serviceaccounts", _service_account),
-    Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", _claim),
-    Kind("v1", "ResourceQuota", "resourcequotas", _quota),
-    Kind("networking.k8s.io/v1", "Ingress", "ingresses", _ingress, _service_status),
-    Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", _network_policy),
-    Kind("rbac.authorization.k8s.io/v1", "Role", "roles", _role),
-    Kind("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", _role_binding),
-    Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", _autoscaler),
-    Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", _disruption_budget),
+    _rich("v1", "PersistentVolumeClaim", "persistentvolumeclaims", _claim, statuses.claim),
+    _rich("v1", "ResourceQuota", "resourcequotas", _quota, statuses.quota),
+    _rich(_NETWORKING, "Ingress", "ingresses", _ingress, statuses.service),
+    _rich(_NETWORKING, "NetworkPolicy", "networkpolicies", _network_policy),
+    _rich(_RBAC, "Role", "roles", _role),
+    _rich(_RBAC, "RoleBinding", "rolebindings", _role_binding),
+    _sampled("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", statuses.autoscaler),
+    # The older version keeps what it has no field for in annotations, which the embedded server does not.
+    Kind(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+        _autoscaler,
+        statuses.autoscaler,
+        sibling=_OLD_AUTOSCALER,
+    ),
+    _rich("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", _disruption_budget, statuses.budget),
     Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", _priority_class, namespaced=False),
     Kind("example.penstock.dev/v1", "Widget", "widgets", widgets.widget, widgets.status, scale=True),
+    Kind(
+        "example.penstock.dev/v1",
+        "Gadget",
+        "gadgets",
+        gadgets.gadget,
+        widgets.status,
+        scale=True,
+        sibling=_NEW_GADGET,
+    ),
+    Kind("v1", "Pod", "pods", either(workloads.pod, like_sample("v1", "Pod")), statuses.pod),
+    _sampled("v1", "PodTemplate", "podtemplates"),
+    _sampled(_APPS, "ReplicaSet", "replicasets", workloads.status, scale=True),
+    _sampled("v1", "ReplicationController", "replicationcontrollers", workloads.status, scale=True),
+    _sampled(_APPS, "ControllerRevision", "controllerrevisions"),
+    _sampled("coordination.k8s.io/v1", "Lease", "leases"),
+    _sampled("discovery.k8s.io/v1", "EndpointSlice", "endpointslices"),
+    _sampled("v1", "Endpoints", "endpoints"),
+    Kind("v1", "Event", "events", like_sample("v1", "Event", involvedObject=_ABOUT), sibling=_NEW_EVENT),
+    _everywhere(_NETWORKING, "IngressClass", "ingressclasses"),
+    _everywhere(_RBAC, "ClusterRole", "clusterroles"),
+    _everywhere(_RBAC, "ClusterRoleBinding", "clusterrolebindings"),
+    _everywhere("v1", "PersistentVolume", "persistentvolumes", statuses.volume),
+    _everywhere(_STORAGE, "StorageClass", "storageclasses"),
+    _everywhere(_STORAGE, "CSIDriver", "csidrivers"),
+    _everywhere("node.k8s.io/v1", "RuntimeClass", "runtimeclasses"),
+    _everywhere("v1", "Node", "nodes", statuses.node),
+    _everywhere(_ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+    _everywhere(_ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations"),
+    _everywhere(_ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
 )

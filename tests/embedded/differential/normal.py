@@ -4,7 +4,7 @@ This is the whole list; everything else has to be the same, key for key and word
 
 - uids, resource versions and times, wherever they stand, also inside of objects that an error quotes.
 - The order of managedFields, which times decide.
-- What is drawn by lot: cluster IPs and node ports.
+- What is drawn by lot: cluster IPs, node ports, and the names of the volumes that hold tokens.
 - The order of the causes of a conflict: the server walks through the managers in a random order.
 - The lines of an error about several fields that do not fit their schema: the server walks through them likewise.
 - The order of keys in a fieldsV1 that an error quotes: after a write to a scale, and only then, numbers in keys stand
@@ -20,6 +20,8 @@ import orjson
 
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_TOKEN_VOLUME = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
+_VERSION_IN_TEXT = re.compile(r'(resourceVersion\\*"?:\\*"?)\d+')
 _CLUSTER_IP = re.compile(r"\b10\.0\.\d+\.\d+\b")
 _QUOTED = re.compile(r'(?<=Invalid value: )"(?:[^"\\]|\\.)*"')
 _SCHEMA_ERRORS = re.compile(r"errors:\n")
@@ -45,6 +47,7 @@ def _normal_text(text: str, key: str) -> str:
     if key == "resourceVersion" and text:
         return "<version>"
     text = _CLUSTER_IP.sub("<ip>", _TIME.sub("<time>", _UID.sub("<uid>", text)))
+    text = _TOKEN_VOLUME.sub("<token volume>", _VERSION_IN_TEXT.sub(r"\1<version>", text))
     if key != "message":
         return text
     if _SCHEMA_ERRORS.search(text):

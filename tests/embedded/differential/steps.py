@@ -27,7 +27,11 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 @dataclass(frozen=True)
 class Step:
-    """One request. `{namespace}` in its path stands for the namespace of the run."""
+    """One request.
+
+    `{namespace}` stands for the namespace of the run; in a body, `{version}` and `{uid}` for those that the object
+    had after the last step.
+    """
 
     verb: str
     path: str
@@ -37,9 +41,12 @@ class Step:
     manager: str = ""
     subresource: str = ""
 
-    def sent(self) -> Any:
-        """The body, in the namespace of the run."""
-        return orjson.loads(orjson.dumps(self.body).replace(b"{namespace}", NAMESPACE.encode()))
+    def sent(self, metadata: Object | None = None) -> Any:
+        """The body, in the namespace of the run; `metadata` is that of the object as it is now."""
+        known = metadata or {}
+        text = orjson.dumps(self.body).decode().replace("{namespace}", NAMESPACE)
+        text = text.replace("{version}", known.get("resourceVersion", "1")).replace("{uid}", known.get("uid", "gone"))
+        return orjson.loads(text)
 
     def located(self) -> str:
         return self.path.replace("{namespace}", NAMESPACE)
@@ -74,17 +81,25 @@ class _Maker:
 
     def __init__(self, random: Random, kind: Kind, name: str) -> None:
         self.random = random
-        self.kind = kind
+        self.main = self.kind = kind
         self.name = name
         self.last: Object = {}
         """The last object made: where a JSON patch finds most of its pointers."""
+        self.path = self.located()
+
+    @property
+    def collection(self) -> str:
+        kind = self.kind
         root = f"/apis/{kind.api_version}" if "/" in kind.api_version else f"/api/{kind.api_version}"
-        self.collection = (
-            f"{root}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{root}/{kind.plural}"
-        )
-        self.path = f"{self.collection}/{name}"
+        return f"{root}/namespaces/{{namespace}}/{kind.plural}" if kind.namespaced else f"{root}/{kind.plural}"
+
+    def located(self, subresource: str = "") -> str:
+        path = f"{self.collection}/{self.name}"
+        return f"{path}/{subresource}" if subresource else path
 
     def any(self) -> Step:
+        sibling = self.main.sibling
+        self.kind = sibling if sibling is not None and self.random.random() < 0.25 else self.main
         choices = [
             (self.apply, 6),
             (self.merge_patch, 3),
@@ -113,14 +128,12 @@ class _Maker:
                 {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": f"uid-{name}"}
                 for name in random.sample(LETTERS, random.randint(1, 2))
             ]
-        made = {
-            "apiVersion": self.kind.api_version,
-            "kind": self.kind.kind,
-            "metadata": metadata,
-            **self.kind.make(random),
-        }
+        made = {**self.identity(metadata), **self.kind.make(random)}
         made = self.last = copy.deepcopy(made)
         return spoilt(random, made) if random.random() < 0.06 else made
+
+    def identity(self, metadata: Object) -> Object:
+        return {"apiVersion": self.kind.api_version, "kind": self.kind.kind, "metadata": metadata}
 
     def step(self, verb: str, path: str, body: Any = None, **more: Any) -> Step:
         manager = self.random.choice(MANAGERS)
@@ -132,41 +145,80 @@ class _Maker:
         return Step(verb, path, body, query=query, manager=manager, **more)
 
     def create(self) -> Step:
-        return self.step("POST", self.collection, self.object())
+        return self.step("POST", self.collection, self.versioned(self.object(), 0.03))
 
     def update(self) -> Step:
-        return self.step("PUT", self.path, self.object())
+        # Custom objects are replaced only by those who know the version.
+        return self.step("PUT", self.located(), self.versioned(self.object(), 0.8 if self.kind.custom else 0.2))
+
+    def versioned(self, obj: Object, chance: float) -> Object:
+        """The object as somebody writes it who has read it before, or believes so."""
+        random = self.random
+        metadata = obj.get("metadata")
+        if isinstance(metadata, dict) and random.random() < chance:
+            metadata["resourceVersion"] = random.choice(("{version}",) * 8 + ("1", "x"))
+            if random.random() < 0.2:
+                metadata["uid"] = random.choice(("{uid}",) * 3 + ("other",))
+            if random.random() < 0.1:
+                metadata["managedFields"] = random.choice(([], [{}], None))
+        return obj
 
     def delete(self) -> Step:
-        return Step("DELETE", self.path)
+        random = self.random
+        if random.random() < 0.5:
+            return Step("DELETE", self.located())
+        options = some(
+            random,
+            propagationPolicy=("Background", "Foreground", "Orphan", "Wrong"),
+            gracePeriodSeconds=(0, 5),
+            preconditions=({"uid": "{uid}"}, {"uid": "other"}, {"resourceVersion": "{version}"}),
+            dryRun=["All"],
+        )
+        return Step("DELETE", self.located(), {"apiVersion": "v1", "kind": "DeleteOptions", **options})
 
     def apply(self) -> Step:
-        query = {"force": "true"} if self.random.random() < 0.5 else {}
-        return self.step("PATCH", self.path, self.object(), content_type=APPLY_PATCH, query=query)
+        body = self.versioned(self.object(), 0.04)
+        return self.step("PATCH", self.located(), body, content_type=APPLY_PATCH, query=self.forced())
+
+    def forced(self) -> dict[str, str]:
+        return {"force": "true"} if self.random.random() < 0.5 else {}
 
     def merge_patch(self) -> Step:
-        return self.step("PATCH", self.path, self.partial(), content_type=MERGE_PATCH)
+        return self.step("PATCH", self.located(), self.partial(), content_type=MERGE_PATCH)
 
     def strategic_patch(self) -> Step:
-        return self.step("PATCH", self.path, directed(self.random, self.partial()), content_type=STRATEGIC_PATCH)
+        body = directed(self.random, self.partial())
+        return self.step("PATCH", self.located(), body, content_type=STRATEGIC_PATCH)
 
     def partial(self) -> Object:
         """Some parts of an object, some of them null."""
-        made = thinned(self.random, self.object())
+        made = self.versioned(thinned(self.random, self.object()), 0.04)
         if isinstance(made.get("metadata"), dict):
             made["metadata"].pop("name", None)
+        return self.mistaken(made)
+
+    def mistaken(self, made: Object) -> Object:
+        """Now and then something that calls itself by another name."""
+        random = self.random
+        if random.random() < 0.03:
+            made[random.choice(("kind", "apiVersion"))] = random.choice(("Other", "v9", "", None, "apps/v1", "Scale"))
         return made
 
     def json_patch(self) -> Step:
         random = self.random
         operations = [self.operation() for _ in range(random.randint(1, 3))]
-        return self.step("PATCH", self.path, operations, content_type=JSON_PATCH)
+        return self.step("PATCH", self.located(), operations, content_type=JSON_PATCH)
 
     def operation(self) -> Object:
         random = self.random
         last = self.last
-        path, value = random.choice(_pointers(last if random.random() < 0.8 else self.object()))
+        source = last if random.random() < 0.8 else self.object()
         self.last = last
+        return self.operation_on(source)
+
+    def operation_on(self, source: Object) -> Object:
+        random = self.random
+        path, value = random.choice(_pointers(source))
         verb = random.choice(("add", "add", "replace", "remove", "test", "copy", "move"))
         if verb == "remove":
             return {"op": verb, "path": path}
@@ -181,24 +233,42 @@ class _Maker:
     def status(self) -> Step:
         random = self.random
         assert self.kind.status is not None
-        body: Object = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, "metadata": {"name": self.name}}
-        body |= copy.deepcopy(self.kind.status(random))
+        body = self.identity({"name": self.name}) | copy.deepcopy(self.kind.status(random))
         if random.random() < 0.2:
             body["metadata"] = {**body["metadata"], "labels": words("x", "y")(random)}
-        path = f"{self.path}/status"
-        if random.random() < 0.5:
-            query = {"force": "true"} if random.random() < 0.5 else {}
-            return self.step("PATCH", path, body, content_type=APPLY_PATCH, query=query, subresource="status")
+        if random.random() < 0.06:
+            body["status"] = spoilt(random, {"metadata": {}, "status": body["status"]})["status"]
+        return self.written_status(body)
+
+    def written_status(self, body: Object) -> Step:
+        random = self.random
+        path = self.located("status")
+        chance = random.random()
+        if chance < 0.45:
+            return self.step("PATCH", path, body, content_type=APPLY_PATCH, query=self.forced(), subresource="status")
+        if chance < 0.6:
+            whole = self.versioned({**self.object(), "status": body["status"]}, 0.8 if self.kind.custom else 0.2)
+            return self.step("PUT", path, whole, subresource="status")
+        if chance < 0.7:
+            operations = [self.operation_on({"status": body["status"]}) for _ in range(random.randint(1, 2))]
+            return self.step("PATCH", path, operations, content_type=JSON_PATCH, subresource="status")
         content_type = random.choice((MERGE_PATCH, STRATEGIC_PATCH))
-        return self.step("PATCH", path, {"status": body["status"]}, content_type=content_type, subresource="status")
+        patch = self.mistaken({"status": body["status"]})
+        if random.random() < 0.2:
+            patch = self.mistaken({**thinned(random, self.object()), **patch})
+        return self.step("PATCH", path, patch, content_type=content_type, subresource="status")
 
     def scale(self) -> Step:
         random = self.random
-        path, replicas = f"{self.path}/scale", random.choice((0, 1, 2, 5))
-        if random.random() < 0.5:
-            return self.step(
-                "PATCH", path, {"spec": {"replicas": replicas}}, content_type=MERGE_PATCH, subresource="scale"
-            )
+        path, replicas = self.located("scale"), random.choice((0, 1, 2, 5))
+        chance = random.random()
+        if chance < 0.4:
+            patch = self.mistaken({"spec": {"replicas": replicas}})
+            content_type = random.choice((MERGE_PATCH, MERGE_PATCH, STRATEGIC_PATCH))
+            return self.step("PATCH", path, patch, content_type=content_type, subresource="scale")
+        if chance < 0.5:
+            operations = [self.operation_on({"spec": {"replicas": replicas}})]
+            return self.step("PATCH", path, operations, content_type=JSON_PATCH, subresource="scale")
         namespace = {"namespace": "{namespace}"} if self.kind.namespaced else {}
         body = {
             "apiVersion": "autoscaling/v1",
@@ -206,10 +276,9 @@ class _Maker:
             "metadata": {"name": self.name, **namespace},
             "spec": {"replicas": replicas},
         }
-        if random.random() < 0.4:
-            query = {"force": "true"} if random.random() < 0.5 else {}
-            return self.step("PATCH", path, body, content_type=APPLY_PATCH, query=query, subresource="scale")
-        return self.step("PUT", path, body, subresource="scale")
+        if chance < 0.7:
+            return self.step("PATCH", path, body, content_type=APPLY_PATCH, query=self.forced(), subresource="scale")
+        return self.step("PUT", path, self.versioned(body, 0.2), subresource="scale")
 
 
 def spoilt(random: Random, made: Object) -> Object:

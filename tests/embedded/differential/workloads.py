@@ -94,6 +94,13 @@ def pod_template(random: Random, restart: str | None = None) -> Object:
     }
 
 
+def pod(random: Random) -> Object:
+    """A random pod, mostly without the token that admission would mount under a random name."""
+    spec = pod_template(random)["spec"]
+    spec.pop("serviceAccountName", None)
+    return {"spec": {**spec, **({"automountServiceAccountToken": False} if random.random() < 0.8 else {})}}
+
+
 SELECTOR = {"matchLabels": {"app": "web"}}
 
 

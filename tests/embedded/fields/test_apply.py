@@ -220,11 +220,12 @@ def test_what_its_schema_takes_and_its_type_refuses() -> None:
         "metadata": {"name": "web"},
         "spec": {"hard": {"pods": "x"}},
     }
-    error = unreadable(quota, applied(None, quota), schema_of(quota), "quantities must match ...")
+    error = unreadable(quota, applied(None, quota), schema_of(quota), "not told: the first mistake is")
     assert (error.code, error.reason) == (500, "")
     assert str(error) == (
         "failed to convert new object (/web; /v1, Kind=ResourceQuota) to proper version: "
-        "unable to convert unstructured object to /v1, Kind=ResourceQuota: quantities must match ..."
+        "unable to convert unstructured object to /v1, Kind=ResourceQuota: "
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     )
 
 

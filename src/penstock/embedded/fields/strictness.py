@@ -11,7 +11,7 @@ import orjson
 from penstock.embedded.fields.sets import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from penstock.embedded.schema import Schema
     from penstock.kube.resources import Object
@@ -66,15 +66,21 @@ def object_problems(
     return _problems(unknown_fields(obj, schema), lines)
 
 
-def patch_problems(patched: Object, schema: Schema, *, body: bytes, operations: bool = False) -> FieldProblems:
-    """The problems of a patch and of what it made of the object. `operations` marks a JSON patch."""
+def patch_problems(
+    patched: Object, schema: Schema, *, body: bytes, operations: bool = False, unread: Sequence[str] = ()
+) -> FieldProblems:
+    """The problems of a patch and of what it made of the object. `operations` marks a JSON patch.
+
+    `unread` are more top-level fields that count as unknown.
+    """
     pairs = _pairs(body)
     found: list[str] = []
     if operations:
         found = [f"json patch {problem}" for problem in _operation_problems(body)]
     elif pairs is not None:
         found = list(_repeated(pairs, ""))
-    return _problems([*found, *sorted(unknown_fields(patched, schema), key=_place)], [])
+    unknown = [*unknown_fields(patched, schema), *(f'unknown field "{name}"' for name in unread)]
+    return _problems([*found, *sorted(unknown, key=_place)], [])
 
 
 def apply_problems(wanted: Object, *, body: bytes) -> FieldProblems:

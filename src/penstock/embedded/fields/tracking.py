@@ -52,6 +52,8 @@ class Request:
     kept: Callable[[FieldSet], FieldSet]
     """Takes the fields out of a set that this path of the object resets."""
     convert: Convert
+    everywhere: bool = True
+    """Whether `kept` holds for managers who wrote in other versions too: not for custom objects themselves."""
 
     def entry(self, operation: str, fields: FieldSet, time: str | None) -> Entry:
         return Entry(self.manager, operation, self.api_version, self.subresource, fields, time)
@@ -71,7 +73,10 @@ def request(
     api_version, kind = str(obj.get("apiVersion", "")), str(obj.get("kind", ""))
     group = api_version.rpartition("/")[0]
     kept = reset.kept(group, kind, subresource) if resets is None else reset.without(resets)
-    return Request(schema, api_version, manager or "unknown", subresource, now, kept, convert or no_version)
+    manager = manager or "unknown"
+    convert = convert or no_version
+    everywhere = resets is None or subresource == "status"
+    return Request(schema, api_version, manager, subresource, now, kept, convert, everywhere)
 
 
 def no_version(_: Object, __: str) -> None:
@@ -132,7 +137,8 @@ def _converted(old: Object, new: Object, version: str, by: Request) -> Compariso
     before, after = by.convert(old, version), by.convert(new, version)
     if before is None or after is None:
         return None
-    return _kept(compare(before[0], after[0], before[1]), by)
+    change = compare(before[0], after[0], before[1])
+    return _kept(change, by) if by.everywhere else change
 
 
 def _sorted(conflicts: list[tuple[Entry, FieldSet]]) -> list[tuple[Entry, FieldSet]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from difflib import unified_diff
 from typing import TYPE_CHECKING, ClassVar
 
-from penstock.embedded.kinds.internal import internal_form
+from penstock.embedded.kinds.decode import decode_as
+from penstock.embedded.kinds.difference import difference
 from penstock.embedded.kinds.metadata import check_annotations, check_labels
 from penstock.embedded.kinds.names import dns_label, dns_subdomain
 from penstock.embedded.kinds.problems import (
@@ -31,6 +30,7 @@ VOLUME_MODES = ("Block", "Filesystem")
 NOT_POSITIVE = "must be greater than zero"
 _TEMPLATE_METADATA = {"annotations", "labels"}
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_SPEC = "core/v1.PersistentVolumeClaimSpec"
 _IMMUTABLE_SPEC = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
 )
@@ -127,11 +127,12 @@ class PersistentVolumeClaimRules(Rules):
         self.check_metadata_update(problems, new, old)
         self.check_metadata(problems, new)
         check_claim_spec(problems, new["spec"], "spec", any_group="dataSourceRef" in old["spec"])
-        annotations, before = new["metadata"].get("annotations", {}), old["metadata"].get("annotations", {})
-        at = f"metadata.annotations[{_CLASS_ANNOTATION}]"
-        same(problems, annotations.get(_CLASS_ANNOTATION, ""), before.get(_CLASS_ANNOTATION, ""), at)
-        if _frozen(new, old) != _frozen(old, old):
-            problems.append(forbidden("spec", _IMMUTABLE_SPEC + _spec_diff(self.sent(new), old)))
+        told, known = (one["metadata"].get("annotations", {}).get(_CLASS_ANNOTATION, "") for one in (new, old))
+        same(problems, told, known, f"metadata.annotations[{_CLASS_ANNOTATION}]")
+        before, spec = _frozen(self.sent(new), old)
+        if decode_as(_SPEC, spec) != decode_as(_SPEC, before):
+            changes = difference("core.PersistentVolumeClaimSpec", before, spec)
+            problems.append(forbidden("spec", _IMMUTABLE_SPEC + changes))
         size = new["spec"]["resources"].get("requests", {}).get("storage", "0")
         old_size = old["spec"]["resources"].get("requests", {}).get("storage", "0")
         capacity = old["status"].get("capacity", {}).get("storage", "0")
@@ -159,38 +160,23 @@ def _unify_sources(spec: Object) -> None:
         spec["dataSource"] = dict(spec["dataSourceRef"])
 
 
-def _frozen(new: Object, old: Object) -> Object:
-    """The part of a claim's spec that cannot change; a volume and a class may be filled in once."""
-    spec = dict(new["spec"])
-    bound = new["status"].get("phase") == "Bound"
-    if not old["spec"].get("volumeName"):
-        spec.pop("volumeName", None)
-    if "storageClassName" not in old["spec"]:
-        spec.pop("storageClassName", None)
-    if bound:
-        spec.pop("volumeAttributesClassName", None)
-        resources = dict(spec["resources"])
-        resources["requests"] = {
-            name: size for name, size in resources.get("requests", {}).items() if name != "storage"
-        }
-        spec["resources"] = resources
-    return spec
+def _frozen(new: Object, old: Object) -> tuple[Object, Object]:
+    """The specs of a claim before and after, without what may change: they should be equal.
 
-
-def _spec_diff(new: Object, old: Object) -> str:
-    """What changed, line by line, in the form of the internal types."""
-    spec, before = dict(new["spec"]), dict(old["spec"])
+    A volume and a class may be filled in once; of a bound claim size and attributes may change.
+    """
+    before, spec = dict(old["spec"]), dict(new["spec"])
     if not before.get("volumeName") and "volumeName" in spec:
         before["volumeName"] = spec["volumeName"]
     if "storageClassName" not in before:
         spec.pop("storageClassName", None)
     if new["status"].get("phase") == "Bound":
         _copy(before, spec, "volumeAttributesClassName")
-        requests = dict(spec["resources"].get("requests") or {})
-        _copy(before["resources"].get("requests", {}), requests, "storage")
-        spec["resources"] = {**spec["resources"], "requests": requests}
-    lines = unified_diff(_lines(before), _lines(spec))
-    return "".join(list(lines)[2:])
+        if spec["resources"].get("requests") is not None:
+            requests = dict(spec["resources"]["requests"])
+            _copy(before["resources"].get("requests", {}), requests, "storage")
+            spec["resources"] = {**spec["resources"], "requests": requests}
+    return before, spec
 
 
 def _copy(source: Object, target: Object, name: str) -> None:
@@ -198,8 +184,3 @@ def _copy(source: Object, target: Object, name: str) -> None:
         target[name] = source[name]
     else:
         target.pop(name, None)
-
-
-def _lines(spec: Object) -> list[str]:
-    text = json.dumps(internal_form("core.PersistentVolumeClaimSpec", spec), indent=1, ensure_ascii=False)
-    return [f"{line}\n" for line in text.splitlines()]

@@ -176,8 +176,15 @@ _REPLICA_LIMITS = (
 
 
 class ReplicationControllerRules(ScaledRules):
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
+
+    def prepare_status(self, new: Object, old: Object) -> None:
+        super().prepare_status(new, old)
+        # With its own template back, the object gets the labels of that when it has none.
+        if labels := (new["spec"].get("template") or {}).get("metadata", {}).get("labels"):
+            new["metadata"].setdefault("labels", dict(labels))
 
     def check(self, problems: Problems, obj: Object) -> None:
         spec = obj["spec"]
@@ -192,7 +199,8 @@ class ReplicationControllerRules(ScaledRules):
             return
         labels = template["metadata"].get("labels")
         if selector and any((labels or {}).get(key) != value for key, value in selector.items()):
-            value = dict(sorted(labels.items())) if labels else None
+            told: Object | None = self.sent(obj)["spec"]["template"]["metadata"].get("labels")
+            value = None if told is None else dict(sorted(told.items()))
             problems.append(invalid("spec.template.metadata.labels", value, NO_MATCH))
         check_template(problems, template, "spec.template")
         check_always(problems, spec, "ReplicationController")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.embedded.kinds.goform import is_declared
+from penstock.embedded.kinds.goform import is_collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ Empties = tuple[tuple[tuple[str | int, ...], Any], ...]
 
 def empties(obj: Object) -> Empties:
     """Every empty list and map of an object as it was sent, in fields that its kind has."""
-    return tuple(each for each in _found(obj, ()) if is_declared(obj, each[0]))
+    return tuple(each for each in _found(obj, ()) if is_collection(obj, each[0]))
 
 
 def _found(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

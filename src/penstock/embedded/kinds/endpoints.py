@@ -32,6 +32,12 @@ def _endpoint_port_defaults(port: Object) -> None:
 class EndpointsRules(Rules):
     create_on_update: ClassVar[bool] = True
 
+    def check_update(self, problems: Problems, new: Object, old: Object) -> None:
+        self.check_metadata_update(problems, new, old)
+        self.check_metadata(problems, new)
+        if new.get("subsets") != old.get("subsets"):
+            self.check(problems, new)
+
     def check(self, problems: Problems, obj: Object) -> None:
         for index, subset in enumerate(obj.get("subsets", ())):
             at = f"subsets[{index}]"

@@ -92,8 +92,12 @@ class NewEventRules(EventRules):
 
     def _check_series(self, problems: Problems, obj: Object) -> None:
         series = obj.get("series")
-        if series is not None and series["count"] < 2:
+        if series is None:
+            return
+        if series["count"] < 2:
             problems.append(invalid("series.count", "", "should be at least 2"))
+        if series.get("lastObservedTime") is None:
+            problems.append(required("series.lastObservedTime"))
 
     def check_update(self, problems: Problems, new: Object, old: Object) -> None:
         self.check(problems, new)
@@ -108,13 +112,22 @@ class NewEventRules(EventRules):
     def _quoted(self, field: str, value: Any) -> Any:
         if field in ("regarding", "related"):
             return None if value is None else internal_form("core.ObjectReference", value)
-        return "" if value is None and field != "eventTime" else value
+        if field == "deprecatedSource":
+            return internal_form("core.EventSource", value or {})
+        if field == "deprecatedCount":
+            return value or 0
+        return "" if value is None and field not in _TIMES else value
 
 
+_TIMES = ("eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp")
 _FIXED = (
     ("regarding", "involvedObject"),
     ("reason", "reason"),
     ("note", "message"),
+    ("deprecatedSource", "source"),
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedCount", "count"),
     ("reason", "reason"),
     ("type", "type"),
     ("eventTime", "eventTime"),
@@ -159,11 +172,11 @@ class NodeRules(ClusterRules):
     def check_update(self, problems: Problems, new: Object, old: Object) -> None:
         self.check_create(problems, new)
         self.check_metadata_update(problems, new, old)
-        self.check(problems, new)
+        if old["spec"].get("podCIDRs") and new["spec"].get("podCIDRs") != old["spec"]["podCIDRs"]:
+            detail = 'node updates may not change podCIDR except from "" to valid'
+            problems.append(forbidden("spec.podCIDRs", detail))
         provider = old["spec"].get("providerID", "")
         if provider and new["spec"].get("providerID", "") != provider:
             detail = 'node updates may not change providerID except from "" to valid'
             problems.append(forbidden("spec.providerID", detail))
-        if old["spec"].get("podCIDRs") and new["spec"].get("podCIDRs") != old["spec"]["podCIDRs"]:
-            detail = 'node updates may not change podCIDR except from "" to valid'
-            problems.append(forbidden("spec.podCIDRs", detail))
+        self.check(problems, new)

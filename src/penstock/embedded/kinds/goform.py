@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.schema.gotypes import fields_of, type_of
+from penstock.schema.gotypes import below, fields_of, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
 
-def is_declared(obj: Object, path: Iterable[str | int]) -> bool:
-    """Whether the kind of the object has a field at this path."""
+def is_collection(obj: Object, path: Iterable[str | int]) -> bool:
+    """Whether the kind of the object has a list or a map at this path."""
     type_ = f"@{type_of(str(obj.get('apiVersion', '')), str(obj.get('kind', ''))) or ''}"
     for step in path:
-        type_ = _below(type_, step)
+        type_ = below(type_, step)
         if not type_:
             return False
-    return True
+    return type_.lstrip("*")[:1] in ("[", "{")
 
 
 def in_go_order(obj: Object) -> Object:
@@ -32,22 +32,14 @@ def in_go_order(obj: Object) -> Object:
 def _in_order(value: Any, type_: str) -> Any:
     type_ = type_.lstrip("*")
     if isinstance(value, list):
-        below = _below(type_, 0) or "{}"
-        return [_in_order(item, below) for item in value]
+        inner = below(type_, 0) or "{}"
+        return [_in_order(item, inner) for item in value]
     if not isinstance(value, dict) or type_ == "raw":
         return value
     if type_[:1] == "@":
-        return {name: _in_order(value[name], below) for name, below in _fields(type_) if name in value}
-    below = _below(type_, "") or "{}"
-    return {key: _in_order(value[key], below) for key in sorted(value)}
-
-
-def _below(type_: str, step: str | int) -> str:
-    """The type of a field or an item; empty when there is none."""
-    type_ = type_.lstrip("*")
-    if type_[:1] in ("[", "{"):
-        return type_.partition("]" if type_[0] == "[" else "}")[2]
-    return next((found for name, found in _fields(type_) if name == step), "")
+        return {name: _in_order(value[name], inner) for name, inner in _fields(type_) if name in value}
+    inner = below(type_, "") or "{}"
+    return {key: _in_order(value[key], inner) for key in sorted(value)}
 
 
 def _fields(type_: str) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from penstock.embedded.kinds.batch import check_job_spec
 from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.internal import internal_form
+from penstock.embedded.kinds.jobstatus import check_job_status
 from penstock.embedded.kinds.names import dns_label
 from penstock.embedded.kinds.problems import IMMUTABLE, Problems, invalid, required
 from penstock.embedded.kinds.rules import Rules
@@ -59,6 +60,12 @@ class JobRules(Rules):
         # The labels of the template become the Job's own when it is read back without any.
         if spec["template"]["metadata"].get("labels"):
             metadata.setdefault("labels", dict(spec["template"]["metadata"]["labels"]))
+
+    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
+        super().prepare_update(new, old, subresource)
+        # As after a create.
+        if labels := new["spec"]["template"]["metadata"].get("labels"):
+            new["metadata"].setdefault("labels", dict(labels))
 
     def check(self, problems: Problems, obj: Object) -> None:
         self._check_all(problems, obj, prefixed=True)
@@ -125,6 +132,10 @@ class JobRules(Rules):
                 value: Any = spec.get(name)
                 value = internal_form(type_name, value) if type_name and value else value
                 problems.append(invalid(f"spec.{name}", value, IMMUTABLE))
+
+    def check_status(self, problems: Problems, new: Object, old: Object) -> None:
+        super().check_status(problems, new, old)
+        check_job_status(problems, new, old)
 
     def _check_completions(self, problems: Problems, spec: Object, before: Object) -> None:
         now = spec.get("completions")

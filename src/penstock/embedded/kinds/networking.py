@@ -38,6 +38,7 @@ _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
 
 class IngressRules(Rules):
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
@@ -56,7 +57,8 @@ class IngressRules(Rules):
     def check(self, problems: Problems, obj: Object) -> None:
         spec = obj["spec"]
         if not spec.get("rules") and "defaultBackend" not in spec:
-            problems.append(invalid("spec", None, "either `defaultBackend` or `rules` must be specified"))
+            rules = self.sent(obj)["spec"].get("rules")
+            problems.append(invalid("spec", rules, "either `defaultBackend` or `rules` must be specified"))
         if "defaultBackend" in spec:
             _check_backend(problems, spec["defaultBackend"], "spec.defaultBackend")
         for index, rule in enumerate(spec.get("rules", ())):

@@ -74,9 +74,14 @@ def _match_defaults(match: Object) -> None:
 
 
 class WebhookConfigurationRules(ClusterRules):
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("webhooks",)
     unconditional_update: ClassVar[bool] = False
     kube_finalizers: ClassVar[bool] = False
+
+    def changed(self, new: Object, old: Object) -> bool:
+        """Here an empty list is another configuration than a missing one."""
+        return bool(self.sent(new).get("webhooks") != old.get("webhooks"))
 
     def check(self, problems: Problems, obj: Object) -> None:
         names: set[str] = set()

@@ -60,6 +60,10 @@ def _daemon_set(obj: Object) -> None:
         rolling = strategy.setdefault("rollingUpdate", {})
         rolling.setdefault("maxUnavailable", 1)
         rolling.setdefault("maxSurge", 0)
+    elif (rolling := strategy.get("rollingUpdate")) is not None:
+        # Inside of the server these are no pointers: what is missing is nothing.
+        rolling.setdefault("maxUnavailable", 0)
+        rolling.setdefault("maxSurge", 0)
     spec.setdefault("revisionHistoryLimit", 10)
 
 

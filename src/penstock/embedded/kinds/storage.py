@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from penstock.embedded.kinds.claims import NOT_POSITIVE, VOLUME_MODES, check_access_modes
 from penstock.embedded.kinds.decode import defaults
+from penstock.embedded.kinds.difference import difference
 from penstock.embedded.kinds.internal import internal_form
 from penstock.embedded.kinds.names import dns_subdomain, qualified_name
 from penstock.embedded.kinds.pods.references import check_no_backsteps
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 
     from penstock.kube.resources import Object
 
+_NEW_LABELS = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+}
 _VOLUME_SOURCES = (
     "hostPath",
     "gcePersistentDisk",
@@ -69,6 +77,7 @@ def _volume_defaults(obj: Object) -> None:
 class PersistentVolumeRules(ClusterRules):
     """A volume's source never changes. Its phase begins as Pending; the time of that is the server's."""
 
+    tells_empties: ClassVar[bool] = True
     status: ClassVar[bool] = True
 
     def prepare_create(self, obj: Object) -> None:
@@ -83,7 +92,7 @@ class PersistentVolumeRules(ClusterRules):
         if not modes:
             problems.append(required("spec.accessModes"))
         check_access_modes(problems, modes, "spec.accessModes")
-        self._check_capacity(problems, spec.get("capacity", {}))
+        self._check_capacity(problems, self.sent(obj)["spec"].get("capacity"))
         policy = spec["persistentVolumeReclaimPolicy"]
         if policy not in ("Delete", "Recycle", "Retain"):
             at = "spec.persistentVolumeReclaimPolicy"
@@ -105,12 +114,12 @@ class PersistentVolumeRules(ClusterRules):
         if spec["volumeMode"] not in VOLUME_MODES:
             problems.append(unsupported("spec.volumeMode", spec["volumeMode"], VOLUME_MODES))
 
-    def _check_capacity(self, problems: Problems, capacity: Object) -> None:
+    def _check_capacity(self, problems: Problems, capacity: Object | None) -> None:
         if not capacity:
             problems.append(required("spec.capacity"))
-        if list(capacity) != ["storage"]:
-            problems.append(unsupported("spec.capacity", capacity or None, ("storage",)))
-        for name, size in capacity.items():
+        if list(capacity or ()) != ["storage"]:
+            problems.append(unsupported("spec.capacity", capacity, ("storage",)))
+        for name, size in (capacity or {}).items():
             if parse(size).nano < 0:
                 problems.append(
                     invalid(f"spec.capacity[{name}]", parse(size).value, "must be a valid resource quantity")
@@ -151,11 +160,14 @@ class PersistentVolumeRules(ClusterRules):
         self.check_create(problems, new)
         self.check_create(problems, new)
         if any(new["spec"].get(kind) != old["spec"].get(kind) for kind in _VOLUME_SOURCES):
-            detail = "spec.persistentvolumesource is immutable after creation\n"
+            changes = difference(
+                "core.PersistentVolumeSpec", old["spec"], new["spec"], upto=("GCEPersistentDisk", "CSI")
+            )
+            detail = f"spec.persistentvolumesource is immutable after creation\n{changes}"
             problems.append(forbidden("spec.persistentvolumesource", detail))
         same(problems, new["spec"]["volumeMode"], old["spec"]["volumeMode"], "volumeMode")
         affinity, before = new["spec"].get("nodeAffinity"), old["spec"].get("nodeAffinity")
-        if before is not None and affinity != before:
+        if before is not None and not _same_nodes(affinity, before):
             value = None if affinity is None else internal_form("core.VolumeNodeAffinity", affinity)
             detail = "field is immutable, except for updating from beta label to GA"
             problems.append(invalid("nodeAffinity", value, detail))
@@ -168,6 +180,29 @@ class PersistentVolumeRules(ClusterRules):
             new["status"]["lastPhaseTransitionTime"] = before
 
 
+def _same_nodes(affinity: Object | None, before: Object) -> bool:
+    """Whether two node affinities mean the same nodes, where old names of labels may give way to new ones."""
+    if affinity is None:
+        return False
+    terms, old = (one.get("required", {}).get("nodeSelectorTerms") or [] for one in (affinity, before))
+    if len(terms) != len(old) or ("required" in affinity) != ("required" in before):
+        return False
+    return all(_same_term(*pair) for pair in zip(terms, old, strict=True))
+
+
+def _same_term(term: Object, before: Object) -> bool:
+    for name in ("matchExpressions", "matchFields"):
+        now, old = term.get(name, []), before.get(name, [])
+        if len(now) != len(old):
+            return False
+        for one, other in zip(now, old, strict=True):
+            # Whatever has no new name may lose its name, which is then refused for itself.
+            key = one["key"] if one["key"] == _NEW_LABELS.get(other["key"], "") else other["key"]
+            if one != {**other, "key": key}:
+                return False
+    return True
+
+
 @defaults("storage/v1.StorageClass")
 def _class_defaults(obj: Object) -> None:
     obj.setdefault("reclaimPolicy", "Delete")
@@ -176,6 +211,8 @@ def _class_defaults(obj: Object) -> None:
 
 class StorageClassRules(ClusterRules):
     """Everything but metadata, expansion, mount options and topologies is fixed."""
+
+    tells_empties: ClassVar[bool] = True
 
     def check(self, problems: Problems, obj: Object) -> None:
         provisioner = obj["provisioner"]
@@ -222,7 +259,7 @@ class StorageClassRules(ClusterRules):
         self.check_metadata_update(problems, new, old)
         for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
             if new.get(name) != old.get(name):
-                value = new.get(name)
+                value = self.sent(new).get(name)
                 value = dict(sorted(value.items())) if isinstance(value, dict) else value
                 problems.append(invalid(name, value, IMMUTABLE))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.embedded.kinds.names import dns_label
-from penstock.embedded.kinds.pods.warnings import fraction, pod_warnings
+from penstock.embedded.kinds.pods.warnings import OLD_LABELS, OLD_VOLUMES, SHOWN, fraction, pod_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 _NAME = "metadata.name: this is used in {}, which can result in surprising behavior; a DNS label is recommended: [{}]"
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_VOLUME_ANNOTATIONS = {
+    _CLASS_ANNOTATION: 'deprecated since v1.8; use "storageClassName" attribute instead',
+    "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
+}
+_OLD_SOURCES = ("cephfs", "photonPersistentDisk", "scaleIO", "storageos", "glusterfs", "rbd")
+_RECYCLE = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
 _HINTS = "service.kubernetes.io/topology-aware-hints"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -127,6 +133,36 @@ def _claim_spec(spec: Object, at: str) -> list[str]:
     ]
 
 
+def _volume(new: Object, _: Object | None) -> list[str]:
+    spec, annotations = new["spec"], new["metadata"].get("annotations", {})
+    found = [
+        f"metadata.annotations[{key}]: {words}" for key, words in _VOLUME_ANNOTATIONS.items() if key in annotations
+    ]
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle":
+        found.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}")
+    terms = spec.get("nodeAffinity", {}).get("required", {}).get("nodeSelectorTerms") or ()
+    for index, term in enumerate(terms):
+        at = f"spec.nodeAffinity.required.nodeSelectorTerms[{index}].matchExpressions"
+        for position, one in enumerate(term.get("matchExpressions", ())):
+            if one["key"] in OLD_LABELS:
+                found.append(f"{at}[{position}].key: {one['key']} is {OLD_LABELS[one['key']]}")
+    return found + [f"spec.{SHOWN.get(name, name)}: {OLD_VOLUMES[name]}" for name in _OLD_SOURCES if name in spec]
+
+
+def _storage_class(new: Object, _: Object | None) -> list[str]:
+    return [
+        f"allowedTopologies[{index}].matchLabelExpressions[{position}].key: {OLD_LABELS[one['key']]}"
+        for index, term in enumerate(new.get("allowedTopologies", ()))
+        for position, one in enumerate(term.get("matchLabelExpressions", ()))
+        if one["key"] in OLD_LABELS
+    ]
+
+
+def _runtime_class(new: Object, _: Object | None) -> list[str]:
+    keys = new.get("scheduling", {}).get("nodeSelector", {})
+    return [f"scheduling.nodeSelector: {OLD_LABELS[key]}" for key in keys if key in OLD_LABELS]
+
+
 def _ingress(new: Object, old: Object | None) -> list[str]:
     key = "kubernetes.io/ingress.class"
     if old is not None or key not in new["metadata"].get("annotations", {}) or "ingressClassName" in new["spec"]:
@@ -166,6 +202,7 @@ def _service(new: Object, _: Object | None) -> list[str]:
 
 
 _WARNINGS: dict[tuple[str, str], Warn] = {
+    ("", "PersistentVolume"): _volume,
     ("", "PersistentVolumeClaim"): _claim,
     ("", "Pod"): _pod,
     ("", "PodTemplate"): lambda new, old: [] if _unchanged(new, old) else pod_warnings(new["template"], "template"),
@@ -179,4 +216,6 @@ _WARNINGS: dict[tuple[str, str], Warn] = {
     ("batch", "CronJob"): _cron_job,
     ("batch", "Job"): _job,
     ("networking.k8s.io", "Ingress"): _ingress,
+    ("node.k8s.io", "RuntimeClass"): _runtime_class,
+    ("storage.k8s.io", "StorageClass"): _storage_class,
 }

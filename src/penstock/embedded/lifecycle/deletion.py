@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _ENDED = ("Succeeded", "Failed")
+_EVENTS = "/events"
 _ORPHANING = frozenset({("batch", "Job"), ("", "ReplicationController")})
 
 
@@ -29,6 +30,8 @@ class Deletion:
             return _terminate(obj, finalizers, now)
         grace = _grace(resource, obj, options)
         if not finalizers and not grace:
+            if _is_pod(resource):
+                _mark(metadata, grace, now)  # it goes at once, but its last sight is that of a marked one
             return None
         _set_finalizers(metadata, finalizers)
         _mark(metadata, grace, now)
@@ -37,6 +40,8 @@ class Deletion:
 
 def _propagation(resource: ServedResource, metadata: Object, options: DeleteOptions) -> Propagation | None:
     """What happens to dependents; Jobs and ReplicationControllers leave theirs behind unless told otherwise."""
+    if resource.stored_in == _EVENTS:
+        return None  # nothing depends on an event
     if options.propagation is not None or (resource.group, resource.kind) not in _ORPHANING:
         return options.propagation
     # A finalizer that is there already is a wish of its own.
@@ -60,7 +65,7 @@ def wanted_finalizers(finalizers: list[str], propagation: Propagation | None) ->
 
 def _grace(resource: ServedResource, obj: Object, options: DeleteOptions) -> int:
     """Seconds that the object is given; only pods that run on a node get any."""
-    if resource.kind != "Pod" or resource.group:
+    if not _is_pod(resource):
         return 0
     spec, status = obj["spec"], obj.get("status") or {}
     if not spec.get("nodeName") or status.get("phase") in _ENDED:
@@ -71,6 +76,10 @@ def _grace(resource: ServedResource, obj: Object, options: DeleteOptions) -> int
         seconds = 1
     left: int | None = obj["metadata"].get("deletionGracePeriodSeconds")
     return seconds if left is None else min(left, seconds)
+
+
+def _is_pod(resource: ServedResource) -> bool:
+    return resource.kind == "Pod" and not resource.group
 
 
 def _mark(metadata: Object, grace: int, now: str) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from penstock.embedded.kinds.decode import DecodeError, decode
 from penstock.embedded.server import objects
 from penstock.embedded.server.answers import Answer, json_answer
 from penstock.embedded.server.bodies import aside, read_object, read_options
 from penstock.embedded.server.catalog import subresources_of
 from penstock.embedded.server.negotiation import accepted, body_type
 from penstock.embedded.server.options import delete_options, first, list_options, write_options
-from penstock.embedded.server.patching import Patching, patch_type, patched, read_apply, read_patch
+from penstock.embedded.server.patching import Patching, patch_type, read_apply
 from penstock.embedded.server.ports import VirtualCall
 from penstock.embedded.server.reading import get_record, list_page, select
 from penstock.embedded.server.rendering import Renderer
-from penstock.embedded.server.scaling import Scaling
+from penstock.embedded.server.scaling import SCALE, Scaling
 from penstock.embedded.server.strictness import check_apply, check_object, check_patch
 from penstock.embedded.server.targets import Outcome, Target
 from penstock.embedded.server.watching import Watch
@@ -56,6 +57,11 @@ _PODS_STAY = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
     "or set propagationPolicy=Orphan to suppress this warning"
 )
+_DEPRECATED = {
+    "/componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+    "/endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
+"""What every request for these is told."""
 _ITEM_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -68,6 +74,17 @@ class Handlers:
         self._writer = engine.writer
 
     async def answer(self, call: Call, resource: ServedResource) -> Answer:
+        """The answer to a request; StatusError when it is refused."""
+        deprecation = _DEPRECATED.get(resource.stored_in)
+        if deprecation is None:
+            return await self._answer(call, resource)
+        call.warnings.append(deprecation)
+        answer = await self._answer(call, resource)
+        # Answers to writes of single objects carry all warnings already.
+        single = call.method != "GET" and (call.info.name or call.method == "POST")
+        return answer if single else answer.warn([deprecation])
+
+    async def _answer(self, call: Call, resource: ServedResource) -> Answer:
         info = call.info
         namespace = self._namespace(call, resource)
         if info.subresource:
@@ -220,7 +237,8 @@ class Handlers:
         patching = await aside(call.body, Patching, resource, kind, call.body)
 
         def check(old: Object, made: Object) -> None:
-            problems = check_patch(call.body, made, resource, options, warnings, operations=kind == "json")
+            operations, unread = kind == "json", patching.unread
+            problems = check_patch(call.body, made, resource, options, warnings, operations=operations, unread=unread)
             if problems:
                 raise patching.refused(old, problems)
 
@@ -341,10 +359,25 @@ class Handlers:
             wanted = read_apply(call.body)
             outcome = scaling.apply(target, wanted, call.warnings)
         elif kind is not None:
-            patch = read_patch(call.body, kind)
-            outcome = scaling.write(target, lambda scale: patched(scale, patch, kind, None)[0], call.warnings)
+            patching = Patching(SCALE, kind, call.body)
+
+            def make(scale: Object) -> Object:
+                made = patching.make(scale)
+                try:
+                    read = decode(made)
+                except DecodeError as error:
+                    raise patching.unreadable(scale, error) from error
+                operations, unread = kind == "json", patching.unread
+                problems = check_patch(
+                    call.body, made, SCALE, options, call.warnings, operations=operations, unread=unread
+                )
+                if problems:
+                    raise patching.refused(scale, problems)
+                return read
+
+            outcome = scaling.write(target, make, call.warnings)
         else:
             sent = self._sent(call, resource, options, [], kind="Scale")
-            outcome = scaling.write(target, lambda _: sent, call.warnings)
+            outcome = scaling.write(target, lambda _: sent, call.warnings, whole=True)
         await self._store.settle()
         return json_answer(scaling.seen(outcome.obj)).warn(outcome.warnings)

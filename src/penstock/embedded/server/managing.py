@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from penstock.embedded.fields import ApplyError, FieldConflict, TypedError, custom_reset_fields
 from penstock.embedded.fields import apply as apply_fields
 from penstock.embedded.fields import update as update_fields
+from penstock.embedded.fields.tracking import bare
 from penstock.embedded.server import conversion, objects
 from penstock.embedded.status import StatusCause, StatusError, bad_request, plain_error
 
@@ -30,9 +31,12 @@ class FieldManagement:
 
     def updated(self, target: Target, old: Object | None, obj: Object) -> Object:
         """The object of a create, update or patch, with its managed fields brought up to date."""
-        schema = target.resource.schema()
+        resource = target.resource
+        schema = resource.schema()
         if schema is None:
             return obj
+        if (obj.get("apiVersion"), obj.get("kind")) != (resource.api_version, resource.kind):
+            return bare(obj)  # a custom object that calls itself something else: nobody can tell its fields
         return update_fields(
             old,
             obj,
@@ -73,6 +77,8 @@ class FieldManagement:
 
         def convert(obj: Object, api_version: str) -> tuple[Object, Schema] | None:
             group, _, version = api_version.rpartition("/")
+            if group != resource.group:
+                return None  # Events of the other group: the server finds no way from one to the other
             other = self._catalog.find(group, version, resource.plural)
             if other is None or other.stored_in != resource.stored_in:
                 return None

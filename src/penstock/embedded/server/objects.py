@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from penstock.embedded.kinds.problems import go_json
 from penstock.embedded.status import StatusError, bad_request, internal_error, plain_error
 from penstock.schema.scalars import DecodeError
 
@@ -102,7 +103,7 @@ def check_kind(obj: Object, resource: ServedResource, *, known: bool) -> None:
 def check_patched_identity(obj: Object) -> None:
     """What a patch must leave of a custom object; `DecodeError` when it took the kind away."""
     if not obj.get("kind"):
-        text = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS).decode()
+        text = go_json(orjson.loads(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)))
         raise DecodeError(f"Object 'Kind' is missing in '{text}'")
     if not obj.get("apiVersion"):
         raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
@@ -147,6 +148,11 @@ def check_name(metadata: Object, name: str) -> None:
         raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
     if told != name:
         raise bad_request(f"the name of the object ({told}) does not match the name on the URL ({name})")
+
+
+def is_version(text: str) -> bool:
+    """Whether a text names a version that an object could have had."""
+    return text.isascii() and text.isdigit() and int(text) != 0
 
 
 def parse_version(text: str) -> int:

@@ -18,6 +18,7 @@ from penstock.embedded.fields.restore import alone
 from penstock.embedded.kinds.decode import DecodeError, decode
 from penstock.embedded.kinds.goform import in_go_order
 from penstock.embedded.kinds.problems import go_json, go_quote
+from penstock.embedded.server import identity
 from penstock.embedded.server.bodies import Unreadable, go_json_error, json_type, parse
 from penstock.embedded.server.negotiation import YAML
 from penstock.embedded.status import StatusError, bad_request, invalid_patch, unsupported_media_type
@@ -87,14 +88,26 @@ class Patching:
         self._kind: PatchKind = kind
         self._patch = read_patch(body, kind)
         self._left = self._patch
+        self.unread: list[str] = []
+        """Top-level fields of what came out that nobody reads, because it does not say which version it is."""
 
     def make(self, obj: Object) -> Object:
         """What the patch makes of the stored object."""
         made, self._left = patched(obj, self._patch, self._kind, self._resource)
-        schema = self._resource.schema()
-        if self._kind == "strategic" and schema is not None and (problem := restore_problem(made, schema)):
+        resource = self._resource
+        if resource.custom:
+            return made
+        schema = resource.schema()
+        if self._kind == "strategic":
+            if schema is not None and (problem := restore_problem(made, schema)):
+                raise self.refused(obj, problem)
+            return {**made, "kind": resource.kind, "apiVersion": resource.api_version}
+        if problem := identity.mistake(made, resource):
             raise self.refused(obj, problem)
-        return made
+        if identity.is_internal(made):
+            self.unread = sorted({*made} - {"kind", "apiVersion"})
+            made = {"metadata": {}}
+        return {**made, "kind": resource.kind, "apiVersion": resource.api_version}
 
     def refused(self, old: Object, why: str) -> StatusError:
         """422: of a strategic patch the server shows what it left of the patch, else what came out."""

@@ -108,6 +108,11 @@ class ServedResource:
     def stored_in(self) -> str:
         return self.collection or f"{self.group}/{self.plural}"
 
+    @property
+    def home(self) -> str:
+        """The group that a refusal of an object names: Events are of the core group wherever they are served."""
+        return self.stored_in.partition("/")[0]
+
 
 class Catalog(Protocol):
     """What is served at this moment; definitions add and remove, discovery and routing read."""

@@ -18,17 +18,27 @@ from penstock.embedded.kinds.decode import DecodeError, decode
 from penstock.embedded.schema import Schema, builtin_schema
 from penstock.embedded.server import objects
 from penstock.embedded.server.managing import apply_refused
+from penstock.embedded.server.ports import ServedResource
 from penstock.embedded.status import bad_request, invalid, not_found, plain_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from penstock.embedded.server.ports import ServedResource
     from penstock.embedded.server.targets import Outcome, Target
     from penstock.embedded.server.writing import Writer
     from penstock.kube.resources import Object
 
 _KIND, _VERSION = "Scale", "autoscaling/v1"
+SCALE = ServedResource(
+    "autoscaling",
+    "v1",
+    "scales",
+    "scale",
+    _KIND,
+    namespaced=True,
+    verbs=(),
+    schema=lambda: builtin_schema(_VERSION, _KIND),
+)
 _UNSET = -(2**31)
 """Replicas of a custom object that has none: whoever writes its scale has to set some."""
 _NO_VERSION = "request to convert CR to an invalid group/version: autoscaling/v1"
@@ -52,12 +62,19 @@ class Scaling:
         scale: Object = self._rules.to_scale(obj)
         return scale
 
-    def write(self, target: Target, make: Callable[[Object], Object], warnings: list[str]) -> Outcome:
-        """PUT, or a patch that is no apply: `make` turns the present scale into the new one."""
+    def write(
+        self, target: Target, make: Callable[[Object], Object], warnings: list[str], *, whole: bool = False
+    ) -> Outcome:
+        """PUT, or a patch that is no apply: `make` turns the present scale into the new one.
+
+        With `whole` the new one was sent as it is: a PUT.
+        """
 
         def change(obj: Object) -> Object:
             before = self._managed(obj)
             scale = self._read(make(self._managed(obj)), target)
+            if whole:
+                self._writer.check_uid(target, scale["metadata"], obj)
             scale = update(
                 before,
                 scale,
@@ -135,12 +152,18 @@ class Scaling:
         return made
 
     def _replicas(self) -> dict[str, tuple[str, ...]]:
-        """Where the replicas of the object are, in the terms of field sets."""
-        path = (self._resource.scale or {}).get("specReplicasPath", ".spec.replicas")
-        return {self._resource.api_version: tuple(f"f:{part}" for part in path.strip(".").split("."))}
+        """Where the replicas of the object are in each of its versions, in the terms of field sets."""
+        served = self._writer.catalog.resources() if self._resource.custom else ()
+        versions = [each for each in served if each.stored_in == self._resource.stored_in and each.scale is not None]
+        return {each.api_version: _path(each) for each in (*versions, self._resource)}
 
     def _schema(self) -> Schema:
         schema = builtin_schema(_VERSION, _KIND)
         if schema is None:
             raise not_found("scales", "")
         return schema
+
+
+def _path(resource: ServedResource) -> tuple[str, ...]:
+    path = (resource.scale or {}).get("specReplicasPath", ".spec.replicas")
+    return tuple(f"f:{part}" for part in path.strip(".").split("."))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.embedded.fields import apply_problems, object_problems, patch_problems
+from penstock.embedded.kinds.decode import DecodeError, decode
 from penstock.embedded.server.negotiation import YAML
 from penstock.embedded.status import StatusError, bad_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from penstock.embedded.fields import FieldProblems
     from penstock.embedded.server.options import WriteOptions
@@ -32,6 +33,8 @@ def check_object(
     if options.validation == "Ignore" or schema is None:
         return
     problems = object_problems(obj, schema, body=body, yaml=media_type == YAML, custom=resource.custom)
+    if problems and not resource.custom and not _readable(obj):
+        return  # whoever reads it next tells what is wrong, and nothing else is told then
 
     def refusal() -> StatusError:
         if resource.custom and creating:
@@ -44,6 +47,14 @@ def check_object(
     _judge(problems, options, warnings, refusal)
 
 
+def _readable(obj: Object) -> bool:
+    try:
+        decode(obj)
+    except DecodeError:
+        return False
+    return True
+
+
 def check_patch(
     body: bytes,
     made: Object,
@@ -52,12 +63,16 @@ def check_patch(
     warnings: list[str],
     *,
     operations: bool,
+    unread: Sequence[str] = (),
 ) -> str:
-    """The same for a patch and what it made of the object; why it is refused, if it is."""
+    """The same for a patch and what it made of the object; why it is refused, if it is.
+
+    `unread` are top-level fields that nobody reads, whatever the kind has.
+    """
     schema = resource.schema()
     if options.validation == "Ignore" or schema is None:
         return ""
-    problems = patch_problems(made, schema, body=body, operations=operations)
+    problems = patch_problems(made, schema, body=body, operations=operations, unread=unread)
     if problems and options.validation == "Strict":
         return problems.sentence
     warnings += problems.warnings

@@ -79,14 +79,12 @@ class Writer:
         objects.check_name(metadata, target.name)
         owners.once_each(obj, told)
         record = self._stored(target)
-        if record is None:
-            if not _may_create(target, rules):
-                raise not_found(resource.plural, target.name, group=resource.group)
+        old = self.stored_object(resource, record) if record is not None else None
+        if old is None and not _may_create(target, rules):
+            raise not_found(resource.plural, target.name, group=resource.group)
+        self.check_uid(target, metadata, old)
+        if record is None or old is None:
             return self._create_by_update(target, rules, obj, told)
-        old = self.stored_object(resource, record)
-        if metadata.get("uid") and metadata["uid"] != old["metadata"].get("uid"):
-            key = objects.registry_key(resource, target.namespace, target.name)
-            raise deleting.uid_conflict(resource, target.name, key, metadata["uid"], old["metadata"].get("uid", ""))
         self._carry_over(target, obj, old)
         obj = self._fields.updated(target, old, obj)
         return self._replace(target, rules, record, old, obj, told)
@@ -160,7 +158,7 @@ class Writer:
         if record is None or old is None:
             if target.may_create is not None:
                 target.may_create()
-            metadata.pop("resourceVersion", None)
+            self._drop_version(target, metadata)
             return self._insert(target, rules, obj, told)
         self._carry_over(target, obj, old)
         return self._replace(target, rules, record, old, obj, told)
@@ -182,7 +180,7 @@ class Writer:
         obj = self.stored_object(resource, record)
         left = self._deletion(resource, obj, options)
         if left is None:
-            return self._remove(resource, record, old, dry_run=options.dry_run, warnings=told)
+            return self._remove(resource, record, obj, dry_run=options.dry_run, warnings=told)
         if options.dry_run or left == old:
             return Outcome(left, warnings=told)
         return self._put(target, record, left, told)
@@ -221,12 +219,17 @@ class Writer:
 
     def _shaped(self, resource: ServedResource, obj: Object, *, applied: bool = False) -> Rules:
         rules = self.rules(resource)
+        metadata = obj.get("metadata")
+        forgets = not resource.custom and isinstance(metadata, dict) and metadata.get("managedFields") == []
         if not resource.custom:
             rules = cast(Rules, cast(KindRules, rules).reading(obj))
         if applied:
             getattr(rules, "default_applied", rules.default)(obj)
         else:
             rules.default(obj)
+        if forgets:
+            # What is empty is gone by now, but this one is a wish: that nobody manages anything.
+            obj["metadata"]["managedFields"] = []
         return rules
 
     def _default_applied(self, resource: ServedResource, wanted: Object, obj: Object) -> Rules:
@@ -276,7 +279,7 @@ class Writer:
         self._raise_problems(resource, metadata.get("name") or "", rules.validate_create(obj))
         warnings += self._warnings(resource, obj, None)
         self._validate(attempt)
-        if objects.parse_version(metadata.get("resourceVersion") or ""):
+        if not dry_run and objects.is_version(metadata.get("resourceVersion") or ""):
             raise plain_error("resourceVersion should not be set on objects to be created")
         name = metadata["name"]
         if (there := self.store.get(resource.stored_in, namespace, name)) is not None:
@@ -284,7 +287,6 @@ class Writer:
             raise already_exists(resource.plural, name, group=resource.group, going=going)
         obj = objects.ordered(obj)
         if dry_run:
-            metadata.pop("resourceVersion", None)
             return Outcome(obj, created=True, warnings=warnings)
         return self._store(target, name, obj, 0, Outcome(obj, created=True, warnings=warnings))
 
@@ -300,8 +302,14 @@ class Writer:
     def _create_by_update(self, target: Target, rules: Rules, obj: Object, warnings: list[str]) -> Outcome:
         if target.may_create is not None:
             target.may_create()
-        obj["metadata"].pop("resourceVersion", None)
+        self._drop_version(target, obj["metadata"])
         return self._insert(target, rules, self._fields.updated(target, None, obj), warnings)
+
+    def _drop_version(self, target: Target, metadata: Object) -> None:
+        """What is new has no version yet, whatever its writer believes; a dry run leaves it as it is."""
+        objects.parse_version(metadata.get("resourceVersion") or "")
+        if not target.options.dry_run:
+            metadata.pop("resourceVersion", None)
 
     def _carry_over(self, target: Target, obj: Object, old: Object) -> None:
         """What a write to this subresource cannot change, where the kind's rules do not say it."""
@@ -327,10 +335,10 @@ class Writer:
         attempt = Attempt(
             "UPDATE", target.user, resource, target.subresource, namespace, name, obj, old, dry_run, warnings
         )
+        self._check_version(target, rules, obj, record)
         self._admit(attempt)
         obj = attempt.obj if attempt.obj is not None else obj
         owners.once_each(obj, warnings, admitted=True)
-        self._check_version(target, rules, obj, record)
         metadata = obj["metadata"]
         metadata["resourceVersion"] = str(record.revision)
         # A scale is a way to write the object itself; other subresources have rules of their own.
@@ -349,6 +357,16 @@ class Writer:
         if dry_run:
             return Outcome(objects.ordered(obj), warnings=warnings)
         return self._put(target, record, obj, warnings)
+
+    def check_uid(self, target: Target, metadata: Object, old: Object | None) -> None:
+        """409 when what was sent has the uid of another object."""
+        uid = old["metadata"].get("uid", "") if old is not None else ""
+        if not metadata.get("uid") or metadata["uid"] == uid:
+            return
+        key = objects.registry_key(target.resource, target.namespace, target.name)
+        if target.options.dry_run:
+            key = key.removeprefix("/registry")
+        raise deleting.uid_conflict(target.resource, target.name, key, metadata["uid"], uid)
 
     def _check_version(self, target: Target, rules: Rules, obj: Object, record: Record) -> None:
         resource = target.resource
@@ -377,11 +395,12 @@ class Writer:
             if found != wanted
         ]
         if problems:
-            raise invalid(obj["kind"], obj["metadata"].get("name") or "", problems, group=resource.group)
+            group = obj["apiVersion"].rpartition("/")[0]
+            raise invalid(obj["kind"], obj["metadata"].get("name") or "", problems, group=group)
 
     def _raise_problems(self, resource: ServedResource, name: str, problems: Any) -> None:
         if problems:
-            raise invalid(resource.kind, name, problems, group=resource.group)
+            raise invalid(resource.kind, name, problems, group=resource.home)
 
     def _put(self, target: Target, record: Record, obj: Object, warnings: list[str]) -> Outcome:
         obj = objects.ordered(obj)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.embedded.kinds.decode import defaults
+from penstock.embedded.kinds.difference import difference
 from penstock.embedded.kinds.names import between, dns_subdomain, qualified_name
 from penstock.embedded.kinds.pods.containers import check_image_space
 from penstock.embedded.kinds.pods.scheduling import check_tolerations
@@ -40,6 +41,16 @@ def _pod_defaults(pod: Object) -> None:
     spec.setdefault("enableServiceLinks", True)
 
 
+@defaults("core/v1.PodStatus")
+def _pod_status_defaults(status: Object) -> None:
+    """The one address and the list of all follow each other; where they differ, the one counts."""
+    one, every = status.get("podIP"), status.get("podIPs")
+    if one and (not every or every[0].get("ip") != one):
+        status["podIPs"] = [{"ip": one}]
+    elif every and not one and every[0].get("ip"):
+        status["podIP"] = every[0]["ip"]
+
+
 def quality_of_service(spec: Object) -> str:
     """Guaranteed, Burstable or BestEffort, by the requests and limits of all containers."""
     asked = False
@@ -57,6 +68,7 @@ def quality_of_service(spec: Object) -> str:
 
 
 class PodRules(Rules):
+    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
     status_keeps: ClassVar[tuple[str, ...]] = ("ownerReferences",)
@@ -132,7 +144,8 @@ class PodRules(Rules):
                 detail = f"only deletion is allowed, but found new scheduling gate '{gate['name']}'"
                 problems.append(forbidden(at, detail))
         if _frozen(spec, before) != before:
-            detail = f"pod updates may not change fields other than {_CHANGEABLE}\n"
+            changes = difference("core.PodSpec", before, _frozen(_requested(self.sent(new)["spec"]), before))
+            detail = f"pod updates may not change fields other than {_CHANGEABLE}\n{changes}"
             problems.append(forbidden("spec", detail))
 
     def _check_deadline(self, problems: Problems, spec: Object, before: Object) -> bool:
@@ -175,6 +188,22 @@ class PodRules(Rules):
             problems.append(invalid("status.observedGeneration", status["observedGeneration"], detail))
         if status.get("qosClass", "") != before.get("qosClass", ""):
             problems.append(invalid("status.qosClass", status.get("qosClass", ""), IMMUTABLE))
+
+
+def _requested(spec: Object) -> Object:
+    """A spec as it was sent, where limits that were spelt out as empty make such requests."""
+    made = dict(spec)
+    for kind in ("containers", "initContainers"):
+        if spec.get(kind):
+            made[kind] = [_with_requests(container) for container in spec[kind]]
+    return made
+
+
+def _with_requests(container: Object) -> Object:
+    resources = container["resources"]
+    if resources.get("limits") is None or "requests" in resources:
+        return container
+    return {**container, "resources": {**resources, "requests": {}}}
 
 
 def _frozen(spec: Object, before: Object) -> Object:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from penstock.kube.resources import Object
 
-_OLD_LABELS = {
+OLD_LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
     "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
@@ -29,7 +29,7 @@ _OLD_ANNOTATIONS = {
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
-_OLD_VOLUMES = {
+OLD_VOLUMES = {
     "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
     "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
     "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
@@ -40,7 +40,7 @@ _OLD_VOLUMES = {
     "cephfs": "deprecated in v1.28, non-functional in v1.31+",
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
-_SHOWN = {"storageos": "storageOS"}
+SHOWN = {"storageos": "storageOS"}
 _NULL_SELECTOR = "a null labelSelector results in matching no pod"
 _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _AFFINITY_TERMS = (
@@ -91,21 +91,21 @@ def _containers(spec: Object, at: str) -> Iterator[tuple[Object, str]]:
 
 def _old_labels(spec: Object, at: str) -> Iterator[str]:
     for key in spec.get("nodeSelector", {}):
-        if key in _OLD_LABELS:
-            yield f"{at}.nodeSelector[{key}]: {_OLD_LABELS[key]}"
+        if key in OLD_LABELS:
+            yield f"{at}.nodeSelector[{key}]: {OLD_LABELS[key]}"
     for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
         here, key = f"{at}.topologySpreadConstraints[{index}]", constraint["topologyKey"]
-        if key in _OLD_LABELS:
-            yield f"{here}.topologyKey: {key} is {_OLD_LABELS[key]}"
+        if key in OLD_LABELS:
+            yield f"{here}.topologyKey: {key} is {OLD_LABELS[key]}"
         if "labelSelector" not in constraint:
             yield f"{here}.labelSelector: {_NULL_SELECTOR}"
 
 
 def _old_volumes(volumes: Iterable[Object], at: str) -> Iterator[str]:
     for index, volume in enumerate(volumes):
-        for name, words in _OLD_VOLUMES.items():
+        for name, words in OLD_VOLUMES.items():
             if name in volume:
-                yield f"{at}[{index}].{_SHOWN.get(name, name)}: {words}"
+                yield f"{at}[{index}].{SHOWN.get(name, name)}: {words}"
 
 
 def _repeated(items: Sequence[Object], key: str, at: str) -> Iterator[str]:
