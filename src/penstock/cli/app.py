@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from inspect import cleandoc
+from typing import Any
 
 import typer
 from typer.exceptions import TyperException
 
-from penstock.cli.verbs import find
+from penstock.cli.verbs import find, hoist
 from penstock.errors import UsageError
 
 INTERRUPTED = 130
@@ -18,15 +19,20 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 def run(name: str, arguments: list[str]) -> int:
     """Run the verb; what it returns is the exit code, and wrong use is 2."""
     verb = find(name)
+    return execute(name, getattr(importlib.import_module(verb.module), verb.attribute), verb.summary, arguments)
+
+
+def execute(name: str, target: Any, summary: str, arguments: list[str]) -> int:
+    """Run a Typer app or a function as the verb of that name."""
     root = typer.Typer(
         add_completion=False, context_settings=SETTINGS, pretty_exceptions_enable=False, rich_markup_mode=None
     )
     root.callback()(_root)  # without it, an app with one command has no verb of that name
-    target = getattr(importlib.import_module(verb.module), verb.attribute)
     if isinstance(target, typer.Typer):
-        root.add_typer(target, name=name, help=verb.summary)
+        root.add_typer(target, name=name, help=summary)
+        arguments = hoist(arguments)  # options of all verbs may stand before the verb of the group, too
     else:
-        root.command(name, help=f"{verb.summary}\n\n{cleandoc(target.__doc__ or '')}")(target)
+        root.command(name, help=f"{summary}\n\n{cleandoc(target.__doc__ or '')}")(target)
     command = typer.main.get_command(root)
     try:
         code = command.main([name, *arguments], prog_name="penstock", standalone_mode=False)

@@ -23,7 +23,6 @@ push = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 pull = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 tag = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 listing = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-diff = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 class ArtifactsDiffer(PenstockError):
@@ -221,7 +220,6 @@ def list_artifacts(
     return 0
 
 
-@diff.command("artifact")
 def diff_artifact(
     url: Url,
     path: Annotated[str, typer.Option("--path", metavar="PATH", help="directory or file to compare with")] = "",

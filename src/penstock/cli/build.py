@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.kustomize.context import Reorder
 
 _SUMMARY = "Print the objects of a kustomization, as `kustomize build` does."
+_GROUP = frozenset(("kustomization", "kustomizations", "ks"))
 _RESTRICTORS = ("LoadRestrictionsRootOnly", "LoadRestrictionsNone")
 
 
@@ -28,6 +29,11 @@ class BuildFailed(PenstockError):
 
 
 def main(arguments: Sequence[str]) -> int:
+    if _GROUP.intersection(arguments) and (more := _of_cluster(list(arguments))):
+        from penstock.cli.app import execute
+        from penstock.cli.build_kustomization import app
+
+        return execute("build", app, _SUMMARY, more)
     asked = _simple(arguments) or _parse(arguments)
     options = Options(
         reorder=asked.reorder,
@@ -44,6 +50,16 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         gc.enable()
     return 0
+
+
+def _of_cluster(arguments: list[str]) -> list[str] | None:
+    """The arguments if they are for `build kustomization NAME`; a directory of that name stays one."""
+    from penstock.cli.verbs import hoist
+
+    words = hoist(arguments)
+    if words[0] not in _GROUP or (len(words) == 1 and os.path.isdir(words[0])):  # noqa: PTH112
+        return None
+    return words
 
 
 class _Asked(NamedTuple):
@@ -75,7 +91,7 @@ def _simple(arguments: Sequence[str]) -> _Asked | None:
 def _parse(arguments: Sequence[str]) -> Any:
     from penstock.cli.fast import Parser
 
-    parser = Parser("build", _SUMMARY)
+    parser = Parser("build", f"{_SUMMARY} 'penstock build kustomization NAME' is what a controller would apply.")
     parser.add_argument("directory", nargs="?", default=".", metavar="DIR", help="where the kustomization lies (.)")
     parser.add_argument(
         "-o", "--output", metavar="PATH", help="write to a file, or to one file an object in a directory"

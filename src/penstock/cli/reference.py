@@ -41,12 +41,15 @@ def page() -> str:
 def _commands(name: str) -> Iterator[list[str]]:
     """The verb, and each of its own verbs if it is a group."""
     yield [name]
-    if find(name).fast:
+    verb = find(name)
+    if verb.fast and not verb.more:
         return
     from importlib import import_module
 
-    target: Any = getattr(import_module(find(name).module), find(name).attribute)
+    target: Any = getattr(import_module(verb.more or verb.module), "app" if verb.more else verb.attribute)
     for command in getattr(target, "registered_commands", ()):
+        if command.hidden:
+            continue
         yield [name, command.name or command.callback.__name__.replace("_", "-")]
 
 

@@ -14,6 +14,8 @@ class Verb(NamedTuple):
     attribute: str
     """A Typer app, a command function, or `main` for a fast verb that takes its raw arguments."""
     summary: str
+    more: str = ""
+    """For a fast verb: the module whose Typer app has verbs of its own, such as `penstock build kustomization`."""
 
     @property
     def fast(self) -> bool:
@@ -37,13 +39,18 @@ VERBS: dict[str, Verb] = {
     "trace": Verb("penstock.cli.trace", "trace", "Show where an object of the cluster comes from."),
     "stats": Verb("penstock.cli.stats", "stats", "Count objects, and say how much is stored for them."),
     "check": Verb("penstock.cli.check", "check", "Check whether a cluster has what the controllers need."),
-    "build": Verb("penstock.cli.build", "main", "Print the objects of a kustomization, as `kustomize build` does."),
+    "build": Verb(
+        "penstock.cli.build",
+        "main",
+        "Print the objects of a kustomization, as `kustomize build` does.",
+        "penstock.cli.build_kustomization",
+    ),
     "secrets": Verb("penstock.cli.secrets", "app", "Decrypt, encrypt, edit, rotate and check SOPS files."),
     "push": Verb("penstock.cli.artifacts", "push", "Upload files to a registry as an artifact."),
     "pull": Verb("penstock.cli.artifacts", "pull", "Download an artifact from a registry."),
     "tag": Verb("penstock.cli.artifacts", "tag", "Give an artifact of a registry more tags."),
     "list": Verb("penstock.cli.artifacts", "listing", "List the artifacts of a repository in a registry."),
-    "diff": Verb("penstock.cli.artifacts", "diff", "Compare files with an artifact of a registry."),
+    "diff": Verb("penstock.cli.diff", "app", "Tell what applying would change, or compare files with an artifact."),
     "cluster": Verb("penstock.cli.cluster", "app", "Run a Kubernetes API server here, for rehearsal and tests."),
     "kinds": Verb("penstock.cli.kinds", "kinds", "List the custom resources, and which of them are handled yet."),
     "crds": Verb("penstock.cli.kinds", "crds", "Print the CustomResourceDefinitions, to be applied to a cluster."),

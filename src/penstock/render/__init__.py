@@ -19,7 +19,7 @@ from penstock.render.expressions import ExpressionError
 from penstock.render.keys import Decryption, DecryptionSettings, open_keyring, read_keys
 from penstock.render.overlay import Overlay
 from penstock.render.pipeline import Rendered, render
-from penstock.render.prepare import prepare
+from penstock.render.prepare import owned, prepare
 from penstock.render.recipe import KeyMaterial, Recipe
 from penstock.render.variables import merge_variables
 
@@ -43,6 +43,7 @@ __all__ = [
     "is_encrypted_secret",
     "merge_variables",
     "open_keyring",
+    "owned",
     "prepare",
     "read_keys",
     "render",

@@ -36,14 +36,25 @@ def prepare(
     return [_prepared(obj, owner, common_metadata) for obj in flat]
 
 
+def owned(
+    objects: Iterable[Object], *, name: str, namespace: str, common_metadata: CommonMetadata | None = None
+) -> list[Object]:
+    """The same objects as they were written, for people: flat, with their owner and the common metadata."""
+    owner = {OWNER_NAME: name, OWNER_NAMESPACE: namespace}
+    return [_common(_with(obj, "labels", owner), common_metadata) for obj in _flattened(objects)]
+
+
 def _prepared(obj: Object, owner: Mapping[str, str], common: CommonMetadata | None) -> Object:
     obj = _with(obj, "labels", owner)
     _require_texts(obj, "annotations")
-    obj = normalise(obj)
-    if common is not None:
-        obj = _with(obj, "labels", common.labels)
-        obj = _with(obj, "annotations", common.annotations)
+    obj = _common(normalise(obj), common)
     return without_bad_bundle(obj) if is_definition(obj) else obj
+
+
+def _common(obj: Object, common: CommonMetadata | None) -> Object:
+    if common is None:
+        return obj
+    return _with(_with(obj, "labels", common.labels), "annotations", common.annotations)
 
 
 def _flattened(objects: Iterable[Object]) -> Iterator[Object]:

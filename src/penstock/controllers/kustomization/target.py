@@ -64,9 +64,13 @@ class Targets:
         try:
             await asyncio.get_running_loop().create_future()
         finally:
-            while self._remotes:
-                _, remote = self._remotes.popitem()
-                await remote.stack.aclose()
+            await self.close()
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        while self._remotes:
+            _, remote = self._remotes.popitem()
+            await remote.stack.aclose()
 
     async def open(self, kustomization: Kustomization) -> Target:
         """The target of one Kustomization.
