@@ -25,6 +25,8 @@ class Verb(NamedTuple):
 VERBS: dict[str, Verb] = {
     "up": Verb("penstock.cli.up", "up", "Keep a cluster in the state of a Git repository: the main job."),
     "controller": Verb("penstock.cli.controller", "controller", "Run the controllers against a cluster."),
+    "install": Verb("penstock.cli.install", "install", "Run the controllers inside of a cluster, or print how."),
+    "uninstall": Verb("penstock.cli.install", "uninstall", "Take the controllers out of a cluster."),
     "get": Verb("penstock.cli.get", "get", "Show sources and Kustomizations, and how they are."),
     "tree": Verb("penstock.cli.tree", "tree", "Show what a Kustomization has applied, and what that has applied."),
     "events": Verb("penstock.cli.events", "events", "Show what the controllers told about objects."),

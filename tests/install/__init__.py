@@ -1,0 +1,1 @@
+"""The controllers inside of a cluster."""
