@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+import yaml
 
 from penstock.api import crd
 from penstock.apply import Applier, Difference, FieldChange, Owner, Preview
@@ -68,6 +69,11 @@ class World:
         code = await penstock("diff", "kustomization", name, *access, *where, *more)
         out, err = self._capsys.readouterr()
         return code, out.replace(self.cluster.namespace, "NS"), err.replace(self.cluster.namespace, "NS")
+
+    def printed(self) -> list[str]:
+        """The data of the printed ConfigMaps, by key."""
+        objects = yaml.safe_load_all(self._capsys.readouterr().out)
+        return [value for _, value in sorted(item for obj in objects for item in obj["data"].items())][::-1]
 
 
 @pytest_asyncio.fixture
@@ -241,6 +247,27 @@ async def test_variables_of_the_cluster(world: World) -> None:
     await world.apply(config(greeting="hi"))
     await world.files({"config.yaml": CONFIG})
     assert (await world.diff())[0] == 0
+
+
+async def test_what_a_variable_of_a_secret_says_is_not_shown(world: World) -> None:
+    client, namespace = world.cluster.client, world.cluster.namespace
+    await client.create(
+        SECRETS, {"metadata": {"name": "vars"}, "stringData": {"greeting": "geheim"}}, namespace=namespace
+    )
+    names = [{"kind": "Secret", "name": "vars"}]
+    await world.declare(postBuild={"substitute": {"open": "hi"}, "substituteFrom": names})
+    await world.apply(config(greeting="old"), config("other", open="ho"))
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {open: '${open}'}\n"
+    await world.files({"config.yaml": CONFIG, "other.yaml": text})
+    code, out, _ = await world.diff()
+    assert code == 1
+    assert "data.open: ho → hi" in out
+    assert "data.greeting: ***** → *****" in out
+    access = ["--kubeconfig", world.cluster.kubeconfig, "-n", namespace, "--path", world.root / "apps/prod"]
+    assert await penstock("build", "kustomization", "apps", *access) == 0
+    assert world.printed() == ["hi", "**SOPS**"]
+    assert await penstock("build", "kustomization", "apps", *access, "--show-secrets") == 0
+    assert world.printed() == ["hi", "geheim"]
 
 
 @pytest.mark.parametrize(

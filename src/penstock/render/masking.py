@@ -1,7 +1,8 @@
-"""Values that only keys could tell, put out of sight: what a person is shown of a build with secrets in it.
+"""Secret values, put out of sight: what a person is shown of a build with secrets in it.
 
-A build is made twice, with the keys and without. What differs came out of ciphertext, wherever it landed: in a Secret,
-in a ConfigMap that shares a file with one, or in an object that an encrypted patch changed.
+A build is made twice, with the keys and without, with the variables of Secrets and with placeholders. What differs is
+secret, wherever it landed: in a Secret, in a ConfigMap that shares a file with one, in an object that an encrypted
+patch changed, or in a text around a variable.
 """
 
 from __future__ import annotations

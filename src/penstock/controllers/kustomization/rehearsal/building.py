@@ -7,8 +7,10 @@ those that the controller would use, as far as whoever asks may read them.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from penstock.controllers.kustomization.references import References
 from penstock.controllers.kustomization.settings import Settings
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from penstock.api.kustomization import Kustomization
+    from penstock.api.kustomization import Kustomization, KustomizationSpec
     from penstock.kube import Client, Object
     from penstock.sops import Keyring
+
+PLACEHOLDER = "hidden-variable"
+"""What stands for a secret variable in a build that is only compared with; a word that no YAML takes amiss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,8 @@ class Inputs:
     """What decides a build besides the files and the spec."""
 
     variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    public: Mapping[str, str] | None = None
+    """The variables without those that Secrets hold; None: all are public."""
     keys: KeyMaterial | None = None
     keyring: Keyring | None = field(default=None, repr=False)
     """Keys of the person who asks, instead of those that the spec names."""
@@ -49,7 +56,7 @@ class Rehearsed:
     written: list[Object] = field(repr=False)
     """The same for people: as they were written, not in the form of a Go client."""
     shown: list[Object]
-    """That with everything masked that came out of encrypted files."""
+    """That with everything masked that came out of encrypted files, or from variables of Secrets."""
     hidden: frozenset[ObjectRef]
     """The objects with such values."""
     opaque: frozenset[ObjectRef] = frozenset()
@@ -66,21 +73,34 @@ async def inputs_of(
 ) -> Inputs:
     """What the cluster has to say; who may not read the keys gets a warning, and encrypted values stay so."""
     references = References(client, settings or Settings())
-    variables = await references.variables(kustomization)
+    given = Inputs(
+        await references.variables(kustomization),
+        await references.variables(_without_secrets(kustomization)),
+        keyring=keyring,
+        strict=strict,
+    )
     if keyring is not None or kustomization.spec.decryption is None:
-        return Inputs(variables, keyring=keyring, strict=strict)
+        return given
     if kustomization.spec.decryption.secret_ref is None:
-        return Inputs(
-            variables, strict=strict, warnings=("encrypted values stay so: the controller's own keys open them",)
-        )
+        return replace(given, warnings=("encrypted values stay so: the controller's own keys open them",))
     try:
         keys = await references.keys(kustomization)
         keyring = await references.account_keyring(kustomization)
     except PenstockError as error:
         if not isinstance(error, NotFound) and not isinstance(error.__cause__, Forbidden | NotFound):
             raise
-        return Inputs(variables, strict=strict, warnings=(f"encrypted values stay so: {error}",))
-    return Inputs(variables, keys, keyring, strict=strict)
+        return replace(given, warnings=(f"encrypted values stay so: {error}",))
+    return replace(given, keys=keys, keyring=keyring)
+
+
+def _without_secrets(kustomization: Kustomization) -> Kustomization:
+    """The same with no variables but those that anybody may see."""
+    after = kustomization.spec.post_build
+    if after is None:
+        return kustomization
+    kept = tuple(one for one in after.substitute_from if one.kind != "Secret")
+    spec = msgspec.structs.replace(kustomization.spec, post_build=msgspec.structs.replace(after, substitute_from=kept))
+    return msgspec.structs.replace(kustomization, spec=spec)
 
 
 def offline_inputs(kustomization: Kustomization, *, keyring: Keyring | None = None, strict: bool = False) -> Inputs:
@@ -101,36 +121,39 @@ async def rehearse(kustomization: Kustomization, root: Path, inputs: Inputs) -> 
 
 def rehearse_now(kustomization: Kustomization, root: Path, inputs: Inputs) -> Rehearsed:
     """The same, while the caller waits."""
-    spec = kustomization.spec
-    keys = inputs.keys
+    spec, keys = kustomization.spec, inputs.keys
     if inputs.keyring is not None and spec.decryption is not None:
         keys = keys or KeyMaterial(provider=spec.decryption.provider)
-    open_recipe, closed_recipe = (
-        Recipe.of(spec, variables=inputs.variables, keys=chosen, strict=inputs.strict, remote_bases=inputs.remote_bases)
-        for chosen in (keys, None)
-    )
-    if keys is None:
-        return _without_keys(kustomization, render(root, closed_recipe).objects)
-    built = render(root, open_recipe, inputs.keyring).objects
-    shown = _owned(kustomization, masked(built, _built_without_keys(root, closed_recipe)))
-    return Rehearsed(_prepared(kustomization, built), _owned(kustomization, built), shown, _masked_refs(shown))
+    built = render(root, _recipe(spec, inputs, keys, inputs.variables), inputs.keyring).objects
+    stays_closed = spec.decryption is not None and keys is None
+    if stays_closed:
+        built = masked_ciphertext(built)
+    opaque = _masked_refs(built) if stays_closed else frozenset[ObjectRef]()
+    shown = built
+    if keys is not None or _public(inputs) != inputs.variables:
+        shown = masked(built, _seen_by_anybody(root, _recipe(spec, inputs, None, _public(inputs)), closed=stays_closed))
+    objects, written = _prepared(kustomization, built), _owned(kustomization, built)
+    return Rehearsed(objects, written, _owned(kustomization, shown), _masked_refs(shown), opaque)
 
 
-def _built_without_keys(root: Path, recipe: Recipe) -> list[Object] | None:
+def _recipe(spec: KustomizationSpec, inputs: Inputs, keys: KeyMaterial | None, variables: Mapping[str, str]) -> Recipe:
+    return Recipe.of(spec, variables=variables, keys=keys, strict=inputs.strict, remote_bases=inputs.remote_bases)
+
+
+def _public(inputs: Inputs) -> Mapping[str, str]:
+    """The variables as anybody may see them: a placeholder stands for what only Secrets tell."""
+    if inputs.public is None:
+        return inputs.variables
+    return {name: inputs.public.get(name, PLACEHOLDER) for name in inputs.variables}
+
+
+def _seen_by_anybody(root: Path, recipe: Recipe, *, closed: bool) -> list[Object] | None:
+    """The same build without keys and secret variables; None when it makes no sense that way."""
     try:
-        return render(root, recipe).objects
+        built = render(root, recipe).objects
     except BuildFailed:
         return None  # ciphertext in a patch need not make sense where it lands
-
-
-def _without_keys(kustomization: Kustomization, built: list[Object]) -> Rehearsed:
-    if kustomization.spec.decryption is None:
-        objects, written = _prepared(kustomization, built), _owned(kustomization, built)
-        return Rehearsed(objects, written, written, frozenset())
-    closed = masked_ciphertext(built)
-    shown = _owned(kustomization, closed)
-    refs = _masked_refs(shown)
-    return Rehearsed(_prepared(kustomization, closed), shown, shown, refs, refs)
+    return masked_ciphertext(built) if closed else built
 
 
 def _prepared(kustomization: Kustomization, objects: list[Object]) -> list[Object]:
