@@ -23,7 +23,7 @@ async def stop(folder: Path, *flags: str) -> None:
     await process.wait()
 
 
-@pytest.mark.parametrize("guide", ["embedded.md", "library.md"])
+@pytest.mark.parametrize("guide", ["embedded.md", "library.md", "from-flux.md", "multi-tenancy.md"])
 async def test_a_guide_can_be_followed(guide: str, tmp_path: Path) -> None:
     missing = () if await asyncio.to_thread(kubectl) else ("kubectl ",)
     try:
