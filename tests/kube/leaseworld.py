@@ -36,6 +36,11 @@ class World:
         self._changed = asyncio.Event()
         return copy.deepcopy(new)
 
+    def remove(self, name: str) -> Object:
+        gone = self.store("DELETED", self.leases[name])
+        del self.leases[name]
+        return gone
+
     async def after(self, version: int) -> list[WatchEvent]:
         """What happened since; waits for something to happen."""
         while True:
@@ -84,10 +89,22 @@ class Network:
 
     async def replace(self, _resource: Resource, obj: Object, **_options: object) -> Object:
         await self._arrive("replace")
+        if obj["metadata"]["name"] not in self.world.leases:
+            raise NotFound(Status(404))
         known = self.world.leases[obj["metadata"]["name"]]
         if known["metadata"]["resourceVersion"] != obj["metadata"]["resourceVersion"]:
             raise Conflict(Status(409))
         return await self._answered(self.world.store("MODIFIED", obj))
+
+    async def delete(
+        self, _resource: Resource, name: str, _namespace: str, *, resource_version: str, **_options: object
+    ) -> Object:
+        await self._arrive("delete")
+        if name not in self.world.leases:
+            raise NotFound(Status(404, name=name))
+        if self.world.leases[name]["metadata"]["resourceVersion"] != resource_version:
+            raise Conflict(Status(409))
+        return await self._answered(self.world.remove(name))
 
     async def pages(self, *_arguments: object, **_options: object) -> AsyncIterator[Listing]:
         await self._arrive("list")

@@ -10,7 +10,6 @@ import structlog
 
 from penstock.kube import Client, Event, Recorder, Resource, reference
 from penstock.kube.errors import Forbidden, KubeError, NotFound, Status, Unreachable
-from penstock.kube.events import QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -222,18 +221,19 @@ class TestBounds:
             await recorder.flush(within=10)
         assert "mine x1" in store.told
 
-    async def test_the_queue_is_bounded_and_the_oldest_go_first(self) -> None:
+    async def test_the_queue_is_bounded_and_the_oldest_go_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("penstock.kube.events.QUEUE", 500)
         store = Store()
         store.hanging = True
         async with recording(store) as recorder:
             await asyncio.sleep(1)
-            for number in range(QUEUE + 10):
+            for number in range(510):
                 recorder.record(event(obj={**NODE, "metadata": {"name": f"n{number}"}}))
             assert recorder.dropped == 10
             store.hanging = False
             await recorder.flush(within=60)
         names = {obj["involvedObject"]["name"] for obj in store.objects.values()}
-        assert names == {f"n{number}" for number in range(10, QUEUE + 10)}
+        assert names == {f"n{number}" for number in range(10, 510)}
 
     async def test_recording_never_waits(self) -> None:
         store = Store()

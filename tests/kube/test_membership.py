@@ -65,6 +65,11 @@ class Group:
         return joined
 
     @property
+    def holders(self) -> set[str]:
+        """Whose leases there are."""
+        return {self.world.holder(name) for name in self.world.leases}
+
+    @property
     def owned(self) -> int:
         return sum(len(replica.mine) for replica in self.replicas)
 
@@ -164,6 +169,17 @@ class TestGroup:
         async with grouped("a", "b", "c") as group:
             await group.replicas[0].stop()
             assert await group.until_all_owned(within=20) <= 0.2
+
+    async def test_leases_of_the_dead_are_deleted_and_those_of_the_living_stay(self) -> None:
+        async with grouped("a", "b", "c") as group:
+            await group.replicas[0].kill()
+            await group.watch(30)
+            assert group.holders == {"b", "c"}
+
+    async def test_one_that_leaves_in_good_order_takes_its_lease_along(self) -> None:
+        async with grouped("a", "b") as group:
+            await group.replicas[0].stop()
+            assert group.holders == {"b"}
 
     async def test_one_that_joins_gets_its_share_in_seconds(self) -> None:
         async with grouped("a", "b") as group:
@@ -267,6 +283,14 @@ class TestNeverTwoOwners:
             assert a.mine == set()
             assert len(b.mine) == len(KEYS)
             a.network.hangs = a.network.deaf = False
+
+    async def test_a_lease_that_somebody_deletes(self) -> None:
+        async with grouped("a", "b", "c") as group:
+            for name in list(group.world.leases):
+                group.world.remove(name)
+                await group.watch(5)
+            await group.until_all_owned(within=30)
+            assert group.holders == {"a", "b", "c"}
 
     async def test_many_come_and_go(self) -> None:
         async with grouped("a", "b", "c") as group:

@@ -284,6 +284,45 @@ async def test_replicas_share_the_work(metrics: Metrics) -> None:
         with pytest.raises(OwnershipLost, match="belongs to another replica"):
             fences[0].fence.check()
         fences[1].fence.check()
+        owned.clear()  # and nobody could tell the controller yet
+        with pytest.raises(OwnershipLost, match="belongs to another replica"):
+            fences[1].fence.check()
+        owned.add(B)
+        with pytest.raises(OwnershipLost):  # what was closed stays closed
+            fences[1].fence.check()
+
+
+async def test_a_change_of_members_runs_only_what_has_become_ours(metrics: Metrics) -> None:
+    owned: set[ObjectRef] = {A}
+    script = Script()
+    cache = FakeCache()
+    one = Controller(KIND, script, metrics=metrics, mine=lambda ref: ref in owned)
+    one.reconciles(cache.real)
+    async with running(one):
+        await cache.tell("added", A, new={})
+        await cache.tell("added", B, new={})
+        await asyncio.sleep(1)
+        owned.add(B)
+        await one.rebalance()
+        await asyncio.sleep(1)
+        assert [run.key for run in script.runs] == [A, B]
+
+
+async def test_what_is_doubtful_for_a_moment_is_not_forgotten(metrics: Metrics) -> None:
+    certain = True
+    script = Script()
+    cache = FakeCache()
+    one = Controller(KIND, script, metrics=metrics, mine=lambda _: certain)
+    one.reconciles(cache.real)
+    async with running(one):
+        await cache.tell("added", A, new={})
+        await asyncio.sleep(1)
+        certain = False
+        one.add(A)
+        await asyncio.sleep(1)
+        certain = True
+        await asyncio.sleep(60)
+    assert [run.key for run in script.runs] == [A, A]
 
 
 def obj(generation: int = 1, wish: str = "", status: str = "") -> Object:

@@ -62,23 +62,29 @@ class Applier:
         expected: Collection[ObjectRef] = (),
         ledger: Ledger | None = None,
         write_ahead: Callable[[Sequence[InventoryEntry]], Awaitable[None]] | None = None,
+        guard: Callable[[], None] = lambda: None,
     ) -> ChangeSet:
         """Apply the set; ApplyFailed tells every problem of a stage, and what was done before it.
 
         `expected` are objects that are probably there, as the last inventory has them: it only saves time. `ledger` may
         spare objects all requests. `write_ahead` is awaited with everything that is going to be written, before the
-        first write; what it raises ends the run.
+        first write, and `guard` is called before every write; what they raise ends the run.
         """
         terms = self._terms(
-            owner, force=force, ignore=ignore, expressions=expressions, expected=expected, ledger=ledger
+            owner, force=force, ignore=ignore, expressions=expressions, expected=expected, ledger=ledger, guard=guard
         )
         return await Run(self._client, terms, self._concurrency, self._patience).run(
             steps(objects, self._stage_kinds), write_ahead
         )
 
-    async def prune(self, entries: Iterable[InventoryEntry], *, owner: Owner) -> ChangeSet:
-        """Delete what an inventory has and nobody wants any more; PruneFailed when some of it may still be there."""
-        return await prune(self._client, entries, owner=owner, concurrency=self._concurrency)
+    async def prune(
+        self, entries: Iterable[InventoryEntry], *, owner: Owner, guard: Callable[[], None] = lambda: None
+    ) -> ChangeSet:
+        """Delete what an inventory has and nobody wants any more; PruneFailed when some of it may still be there.
+
+        `guard` is called before every delete; what it raises ends the run.
+        """
+        return await prune(self._client, entries, owner=owner, concurrency=self._concurrency, guard=guard)
 
     async def preview(
         self,
@@ -115,6 +121,7 @@ class Applier:
         expected: Collection[ObjectRef],
         expressions: Expressions | None = None,
         ledger: Ledger | None = None,
+        guard: Callable[[], None] = lambda: None,
     ) -> Terms:
         return Terms(
             owner,
@@ -126,4 +133,5 @@ class Applier:
             expressions=expressions,
             expected=frozenset(expected),
             ledger=ledger,
+            guard=guard,
         )

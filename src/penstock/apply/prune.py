@@ -20,7 +20,7 @@ from penstock.kube.errors import Conflict, KubeError, NotFound, NotServed
 from penstock.kube.resources import GroupKind, ObjectRef
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from penstock.api.inventory import InventoryEntry
     from penstock.apply.policy import Owner
@@ -54,14 +54,15 @@ async def prune(
     owner: Owner,
     concurrency: int = 16,
     dry_run: bool = False,
+    guard: Callable[[], None] = lambda: None,
 ) -> ChangeSet:
     """Delete the objects in reverse order of their kinds, all of a kind at once.
 
     PruneFailed when some may still be there; its `changes` have what became of each. "Deleted" means that the server
-    has accepted it: `until_terminated` waits for the rest.
+    has accepted it: `until_terminated` waits for the rest. `guard` is called before every delete, and may raise.
     """
     targets, problems = _read(entries)
-    pruner = _Pruner(client, owner, {target.ref for target in targets}, dry_run=dry_run)
+    pruner = _Pruner(client, owner, {target.ref for target in targets}, dry_run=dry_run, guard=guard)
     outcomes: list[_Outcome] = []
     for _, ranked in groupby(targets, key=lambda target: rank(target.ref.kind)):
         outcomes += await each(list(ranked), pruner.prune, at_once=concurrency)
@@ -97,11 +98,14 @@ def _read(entries: Iterable[InventoryEntry]) -> tuple[list[_Target], list[str]]:
 
 
 class _Pruner:
-    def __init__(self, client: Client, owner: Owner, doomed: set[ObjectRef], *, dry_run: bool) -> None:
+    def __init__(
+        self, client: Client, owner: Owner, doomed: set[ObjectRef], *, dry_run: bool, guard: Callable[[], None]
+    ) -> None:
         self._client = client
         self._dry_run = dry_run
         self._owner = owner
         self._doomed = doomed
+        self._guard = guard
         self._kinds = Kinds(client)
 
     async def prune(self, target: _Target, *, again: bool = True) -> _Outcome:
@@ -122,6 +126,7 @@ class _Pruner:
         try:
             if warning := await self._guarded(target, live):
                 return _Outcome(Change(target.ref, "skipped", target.version, uid), warning=warning)
+            self._guard()
             await self._client.delete(
                 resource,
                 target.ref.name,

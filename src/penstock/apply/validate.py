@@ -19,7 +19,7 @@ from penstock.health import status_of
 from penstock.kube.errors import KubeError, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from penstock.apply.managers import Rival
     from penstock.apply.plan import Ledger, Step
@@ -46,6 +46,8 @@ class Terms:
     expected: Collection[ObjectRef] = ()
     """Objects that are probably there: they are read while the dry-run is under way, not after it."""
     ledger: Ledger | None = None
+    guard: Callable[[], None] = lambda: None
+    """Called before every write; what it raises ends the run."""
 
 
 class Validator:

@@ -36,10 +36,12 @@ class Writer:
         """Apply the object; WriteFailed says what the server would not do."""
         resource = step.resource
         assert resource is not None, "an object is validated before it is written"  # noqa: S101
+        self._terms.guard()
         if write.replaces:
             await self._make_way(step, resource, write.replaces)
         if write.live is not None:
             await self._take_over(step, resource, write.live)
+        self._terms.guard()
         try:
             answer = await self._client.apply(resource, write.payload, manager=self._terms.manager, force=True)
         except KubeError as error:
@@ -53,6 +55,7 @@ class Writer:
     async def migrate(self, step: Step, live: Object) -> None:
         """Say of every field manager that it used the version of the desired object."""
         assert step.resource is not None  # noqa: S101
+        self._terms.guard()
         try:
             await self._patch(step, step.resource, live, takes_over=False)
         except KubeError as error:

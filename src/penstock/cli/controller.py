@@ -15,6 +15,7 @@ from penstock.errors import UsageError
 if TYPE_CHECKING:
     from penstock.controllers.kustomization.settings import Gates
     from penstock.controllers.process import Options
+    from penstock.kube import Terms
 
 _RUNTIME = "flux-system"
 
@@ -71,6 +72,25 @@ def controller(
     enable_leader_election: Annotated[
         bool, typer.Option("--enable-leader-election", help="Work only while holding the lease.")
     ] = False,
+    leader_election_release_on_cancel: Annotated[
+        bool,
+        typer.Option(
+            "--leader-election-release-on-cancel/--no-leader-election-release-on-cancel",
+            help="Give the lease back at the end.",
+        ),
+    ] = True,
+    leader_election_lease_duration: Annotated[
+        str, typer.Option(help="How long a lease lasts without renewal; 35s, or 6s with --share-work.")
+    ] = "",
+    leader_election_renew_deadline: Annotated[
+        str, typer.Option(help="How long a renewal is tried; 30s, or 4s with --share-work.")
+    ] = "",
+    leader_election_retry_period: Annotated[
+        str, typer.Option(help="Time between two renewals; 5s, or 1s with --share-work.")
+    ] = "",
+    share_work: Annotated[
+        bool, typer.Option("--share-work", help="Share the work with the other replicas; no leader is elected.")
+    ] = False,
     log_level: Annotated[str, typer.Option(help="trace, debug, info or error.")] = "info",
     log_encoding: Annotated[str, typer.Option(help="json or console.")] = "json",
 ) -> int:
@@ -85,6 +105,8 @@ def controller(
     from penstock.sources.store.files import Retention
 
     configure(encoding=log_encoding, level=log_level)
+    if share_work and enable_leader_election:
+        raise UsageError("--share-work: all replicas work, so there is no leader; leave --enable-leader-election out")
     namespace = os.environ.get("RUNTIME_NAMESPACE") or _RUNTIME
     settings = Settings(
         concurrent=concurrent,
@@ -114,6 +136,14 @@ def controller(
         metrics=Address.parse(metrics_addr, flag="--metrics-addr"),
         health=Address.parse(health_addr, flag="--health-addr"),
         lead=enable_leader_election,
+        share=share_work,
+        terms=terms(
+            leader_election_lease_duration,
+            leader_election_renew_deadline,
+            leader_election_retry_period,
+            share=share_work,
+        ),
+        release=leader_election_release_on_cancel,
         backoff=Backoff(
             base=duration(min_retry_delay, "--min-retry-delay").seconds,
             cap=duration(max_retry_delay, "--max-retry-delay").seconds,
@@ -142,6 +172,26 @@ def chosen(text: str) -> tuple[str, ...]:
     if not wanted:
         raise UsageError(f"--components: name at least one of {', '.join(COMPONENTS)}")
     return tuple(name for name in COMPONENTS if name in wanted)
+
+
+def terms(lasts: str, renew: str, retry: str, *, share: bool) -> Terms:
+    """How leases are kept: what the flags say, and for the rest what is usual."""
+    from penstock.kube import Terms
+    from penstock.kube.membership import MEMBER_TERMS
+
+    usual = MEMBER_TERMS if share else Terms()
+    given = {
+        "duration": duration(lasts, "--leader-election-lease-duration").seconds if lasts else usual.duration,
+        "renew_within": duration(renew, "--leader-election-renew-deadline").seconds if renew else usual.renew_within,
+        "retry": duration(retry, "--leader-election-retry-period").seconds if retry else usual.retry,
+    }
+    try:
+        return Terms(**given)
+    except ValueError:
+        raise UsageError(
+            "--leader-election-lease-duration has to be longer than --leader-election-renew-deadline, "
+            "and that longer than --leader-election-retry-period"
+        ) from None
 
 
 def gates(text: str) -> Gates:

@@ -7,20 +7,21 @@ from the disk and never fetched from ourselves.
 from __future__ import annotations
 
 import socket
-import uuid
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from penstock.controllers import replicas
 from penstock.controllers.kustomization import wiring
 from penstock.controllers.kustomization.settings import CONTROLLER, Settings
 from penstock.controllers.pins import Pins
+from penstock.controllers.replicas import Shares
 from penstock.controllers.sources import Setup, source_controller
 from penstock.controllers.sources.bucket import Buckets
 from penstock.controllers.sources.git_repository import GitRepositories
 from penstock.controllers.sources.oci_repository import OCIRepositories
-from penstock.kube import Lease, Recorder, WatchCache
+from penstock.kube import Recorder, WatchCache
 from penstock.kube.definitions import watch_definitions
 from penstock.runtime import Backoff, Jitter, Manager, Metrics, WorkerPool
 from penstock.runtime.announcing import Announcer, EventSink
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from penstock.controllers.sources import SourceKind
     from penstock.controllers.sources.local import LocalSources
-    from penstock.kube import Client, Object
+    from penstock.kube import Client, Lease, Object, Terms
     from penstock.runtime import Address
 
 SOURCES = "source-controller"
@@ -62,6 +63,12 @@ class Options:
     metrics: Address | None = None
     health: Address | None = None
     lead: bool = False
+    share: bool = False
+    """Share the work with the other replicas instead of waiting for the lease."""
+    terms: Terms | None = None
+    """How long leases last; None: as Flux has them, or as members of a group do."""
+    release: bool = True
+    """Give the lease back at the end."""
     concurrent_sources: int = 8
     backoff: Backoff = field(default_factory=Backoff)
     jitter: Jitter = field(default_factory=Jitter)
@@ -84,120 +91,149 @@ async def assembled(client: Client, options: Options, *, local: LocalSources | N
 
     With `local`, directories stand for sources, and what is saved in them is reconciled at once.
     """
+    metrics = Metrics()
+    client.transport.observe = metrics.count_requests(urlsplit(client.transport.settings.server).netloc)
+    manager = Manager(metrics=metrics, lead=_lease(client, options) if options.lead else None)
+    manager.serve(health=options.health, metrics=options.metrics)
+    manager.add_cache(watch_definitions(client))
+    shares = _shares(manager, client, options) if options.share else Shares()
     async with AsyncExitStack() as stack:
-        metrics = Metrics()
-        client.transport.observe = metrics.count_requests(urlsplit(client.transport.settings.server).netloc)
-        manager = Manager(metrics=metrics, lead=_lease(client, options) if options.lead else None)
-        manager.serve(health=options.health, metrics=options.metrics)
-        manager.add_cache(watch_definitions(client))
         scratch = await stack.enter_async_context(Scratch.below(options.storage / "scratch"))
-        pins = Pins(cross_namespace=options.kustomize.cross_namespace_references)
-        store = await _sources(manager, stack, client, metrics, scratch, pins, options, local)
-        await _kustomizations(manager, stack, client, metrics, scratch, store, pins, options)
+        process = _Process(client, options, manager, metrics, scratch, shares, stack)
+        store = await process.add_sources(local) if "source" in options.components else None
+        if "kustomize" in options.components:
+            await process.add_kustomizations(store)
         if local is not None:
             manager.add_service("the watch of local directories", local.run)
         yield manager
 
 
-async def _sources(
-    manager: Manager,
-    stack: AsyncExitStack,
-    client: Client,
-    metrics: Metrics,
-    scratch: Scratch,
-    pins: Pins,
-    options: Options,
-    local: LocalSources | None,
-) -> ArtifactStore | None:
-    """The controllers of Git, OCI and buckets, the store behind them, and its server."""
-    if "source" not in options.components:
-        return None
-    store = ArtifactStore(
-        options.storage / "artifacts",
-        address=options.advertise or "localhost",
-        algorithm=options.digest_algorithm,
-        retention=options.retention,
-    )
-    await store.open()
-    if options.serve is not None:
-        listening = await stack.enter_async_context(ArtifactServer(store).serving(options.serve))
-        store.address = advertised(options.advertise, listening=listening)
-    setup = Setup(
-        client=client,
-        store=store,
-        scratch=scratch,
-        announcer=_announcer(manager, client, SOURCES, options),
-        metrics=metrics,
-        dependency=options.kustomize.requeue_dependency.seconds,
-        concurrency=options.concurrent_sources,
-        backoff=options.backoff,
-        jitter=options.jitter,
-        fence=manager.fence,
-        pins=pins,
-    )
-    git = await stack.enter_async_context(Git.open(options.storage / "mirrors", algorithms=options.ssh))
-    for kind in (GitRepositories(git), OCIRepositories(), Buckets()):
-        _add(manager, kind, setup, options, local)
-    return store
+class _Process:
+    """What the components of one process share."""
 
+    def __init__(
+        self,
+        client: Client,
+        options: Options,
+        manager: Manager,
+        metrics: Metrics,
+        scratch: Scratch,
+        shares: Shares,
+        stack: AsyncExitStack,
+    ) -> None:
+        self._client = client
+        self._options = options
+        self._manager = manager
+        self._metrics = metrics
+        self._scratch = scratch
+        self._shares = shares
+        self._stack = stack
+        self._pins = Pins(cross_namespace=options.kustomize.cross_namespace_references)
 
-def _add(manager: Manager, kind: SourceKind[Any], setup: Setup, options: Options, local: LocalSources | None) -> None:
-    settings = options.kustomize
-    cache: WatchCache[Object] = WatchCache(
-        setup.client, kind.resource, namespace=settings.watch_namespace, labels=settings.watch_labels or None
-    )
-    manager.add_cache(cache)
-    if local is None:
-        manager.add_controller(source_controller(kind, cache, setup))
-        return
-    controller = source_controller(kind, cache, setup, instead=local.instead)
-    local.follow(cache, controller)
-    manager.add_controller(controller)
+    async def add_sources(self, local: LocalSources | None) -> ArtifactStore:
+        """The controllers of Git, OCI and buckets, the store behind them, and its server."""
+        options = self._options
+        store = await self._store()
+        setup = Setup(
+            client=self._client,
+            store=store,
+            scratch=self._scratch,
+            announcer=self._announcer(SOURCES),
+            metrics=self._metrics,
+            dependency=options.kustomize.requeue_dependency.seconds,
+            concurrency=options.concurrent_sources,
+            backoff=options.backoff,
+            jitter=options.jitter,
+            fence=self._manager.fence,
+            mine=self._shares.mine,
+            pins=self._pins,
+        )
+        git = await self._stack.enter_async_context(Git.open(options.storage / "mirrors", algorithms=options.ssh))
+        for kind in (GitRepositories(git), OCIRepositories(), Buckets()):
+            self._add_source(kind, setup, local)
+        return store
 
+    async def _store(self) -> ArtifactStore:
+        options = self._options
+        store = ArtifactStore(
+            options.storage / "artifacts",
+            address=options.advertise or "localhost",
+            algorithm=options.digest_algorithm,
+            retention=options.retention,
+        )
+        await store.open()
+        if options.serve is not None:
+            listening = await self._stack.enter_async_context(ArtifactServer(store).serving(options.serve))
+            store.address = advertised(options.advertise, listening=listening)
+        return store
 
-async def _kustomizations(
-    manager: Manager,
-    stack: AsyncExitStack,
-    client: Client,
-    metrics: Metrics,
-    scratch: Scratch,
-    store: ArtifactStore | None,
-    pins: Pins,
-    options: Options,
-) -> None:
-    if "kustomize" not in options.components:
-        return
-    fetcher = await stack.enter_async_context(ArtifactFetcher.open(tries=options.fetch_tries))
-    pool = await stack.enter_async_context(WorkerPool(observe=lambda result: metrics.worker_calls.labels(result).inc()))
-    metrics.follow_pool(pool)
-    setup = wiring.Setup(
-        client=client,
-        metrics=metrics,
-        pool=pool,
-        trees=Trees(scratch, fetcher, store=store),
-        announcer=_announcer(manager, client, CONTROLLER, options),
-        store=store,
-        pins=pins,
-        backoff=options.backoff,
-        jitter=options.jitter,
-        fence=manager.fence,
-    )
-    wiring.install(manager, setup, options.kustomize)
+    def _add_source(self, kind: SourceKind[Any], setup: Setup, local: LocalSources | None) -> None:
+        settings = self._options.kustomize
+        cache: WatchCache[Object] = WatchCache(
+            self._client, kind.resource, namespace=settings.watch_namespace, labels=settings.watch_labels or None
+        )
+        self._manager.add_cache(cache)
+        instead = local.instead if local is not None else lambda _: None
+        controller = source_controller(kind, cache, setup, instead=instead)
+        if local is not None:
+            local.follow(cache, controller)
+        self._manager.add_controller(controller)
+        self._shares.follow(controller)
 
+    async def add_kustomizations(self, store: ArtifactStore | None) -> None:
+        """The controller of Kustomizations, with the processes that build for it."""
+        options, metrics = self._options, self._metrics
+        fetcher = await self._stack.enter_async_context(ArtifactFetcher.open(tries=options.fetch_tries))
+        pool = WorkerPool(observe=lambda result: metrics.worker_calls.labels(result).inc())
+        metrics.follow_pool(await self._stack.enter_async_context(pool))
+        setup = wiring.Setup(
+            client=self._client,
+            metrics=metrics,
+            pool=pool,
+            trees=Trees(self._scratch, fetcher, store=store),
+            announcer=self._announcer(CONTROLLER),
+            store=store,
+            pins=self._pins,
+            backoff=options.backoff,
+            jitter=options.jitter,
+            fence=self._manager.fence,
+            mine=self._shares.mine,
+        )
+        self._shares.follow(wiring.install(self._manager, setup, options.kustomize))
 
-def _announcer(manager: Manager, client: Client, component: str, options: Options) -> Announcer:
-    recorder = Recorder(client, component=component, instance=socket.gethostname())
-    manager.add_service(f"the events of {component}", recorder.run)
-    if not options.events:
-        return Announcer(recorder)
-    sink = EventSink(options.events, controller=component)
-    manager.add_service(f"the posts of {component}", sink.run)
-    return Announcer(recorder, sink=sink)
+    def _announcer(self, component: str) -> Announcer:
+        recorder = Recorder(self._client, component=component, instance=socket.gethostname())
+        self._manager.add_service(f"the events of {component}", recorder.run)
+        if not self._options.events:
+            return Announcer(recorder)
+        sink = EventSink(self._options.events, controller=component)
+        self._manager.add_service(f"the posts of {component}", sink.run)
+        return Announcer(recorder, sink=sink)
 
 
 def _lease(client: Client, options: Options) -> Lease:
-    """One lease for the process; alone, a component has the one that Flux's controller of that name holds."""
-    names = [NAMES[component] for component in options.components]
-    name = f"{names[0] if len(names) == 1 else 'penstock'}-leader-election"
-    holder = f"{socket.gethostname()}_{uuid.uuid4()}"
-    return Lease(client, name=name, namespace=options.kustomize.runtime_namespace, holder=holder)
+    settings = options.kustomize
+    return replicas.lease(
+        client,
+        _names(options),
+        namespace=settings.runtime_namespace,
+        selector=settings.watch_labels,
+        terms=options.terms,
+        release=options.release,
+    )
+
+
+def _shares(manager: Manager, client: Client, options: Options) -> Shares:
+    settings = options.kustomize
+    return replicas.shares(
+        manager,
+        client,
+        _names(options),
+        namespace=settings.runtime_namespace,
+        selector=settings.watch_labels,
+        terms=options.terms,
+    )
+
+
+def _names(options: Options) -> list[str]:
+    return [NAMES[component] for component in options.components]

@@ -99,6 +99,26 @@ class Lease:
         except (KubeError, TimeoutError) as error:
             log.info("the lease could not be released", lease=self.name, error=str(error))
 
+    async def delete(self) -> None:
+        """Remove the object, if nobody holds it; best effort."""
+        try:
+            async with asyncio.timeout(self.terms.retry):
+                lease = await self._client.get(LEASES, self.name, self.namespace, urgent=True)
+        except (KubeError, TimeoutError):
+            return
+        if not (lease.get("spec") or {}).get("holderIdentity"):
+            metadata: Object = lease["metadata"]
+            uid, version = metadata.get("uid") or "", metadata.get("resourceVersion") or ""
+            await self.delete_other(self.name, uid=uid, version=version)
+
+    async def delete_other(self, name: str, *, uid: str, version: str) -> None:
+        """Remove a lease that nobody uses any more, as it was seen; one that was renewed since stays. Best effort."""
+        try:
+            async with asyncio.timeout(self.terms.retry):
+                await self._client.delete(LEASES, name, self.namespace, uid=uid, resource_version=version)
+        except (KubeError, TimeoutError) as error:
+            log.info("a lease could not be deleted", lease=name, error=str(error))
+
     def sent_at(self, renew_time: str) -> float | None:
         """When a renewal of ours was sent that others may see only now; None when it is none of the last."""
         return next((sent for moment, sent in self._sent if moment == renew_time), None)

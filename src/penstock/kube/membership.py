@@ -8,6 +8,8 @@ own share. Two never work on one object at once, for two replicas that both work
   own renewals come back on it. Silence of the watch is not the death of the others.
 - One whose watch is behind for `renew_within`, or who could not renew for as long, stops.
 - One that joins waits for `renew_within` first, so that everybody has seen it or has stopped; alone, it need not.
+
+Who leaves deletes his lease; the lease of one that died is deleted by the others when it has been out for a while.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 GROUP_LABEL = "penstock.dev/members-of"
 MEMBER_TERMS = Terms(duration=6.0, renew_within=4.0, retry=1.0)
 """A dead replica's objects move within seven seconds; a living one may miss three renewals."""
+MOURNING = 2.0
+"""So many times as long as a lease lasts it stays after its last renewal, before it is deleted."""
 
 log = structlog.get_logger()
 
@@ -42,6 +46,9 @@ class _Sighting:
     holder: str
     renewed: str
     duration: float
+    name: str
+    uid: str
+    version: str
 
 
 def owner(members: frozenset[str], key: str) -> str | None:
@@ -80,6 +87,8 @@ class Membership:
         self._leases.subscribe(self._changed)
         self._seen_at: dict[str, float] = {}
         self._duration: dict[str, float] = {}
+        self._changed_at: dict[str, float] = {}
+        """By lease, when a change of it was last seen."""
         self._followed_to = float("-inf")
         """When the newest renewal of ours that came back on the watch was sent."""
         self._acquired_at = self._known_at = 0.0
@@ -108,9 +117,15 @@ class Membership:
                 group.create_task(self._leases.run())
                 group.create_task(self._keep())
                 group.create_task(self._count())
+                group.create_task(self._bury())
         finally:
             self._members = frozenset()
-            await asyncio.shield(self._lease.release())
+            await asyncio.shield(self._leave())
+
+    async def _leave(self) -> None:
+        # Released first: a lease that is merely gone may be somebody's mistake, and is waited out.
+        await self._lease.release()
+        await self._lease.delete()
 
     async def _keep(self) -> None:
         while True:
@@ -127,10 +142,14 @@ class Membership:
 
     async def _changed(self, change: Change[_Sighting]) -> None:
         now = asyncio.get_running_loop().time()
+        self._changed_at[change.ref.name] = now
+        if change.new is None:
+            del self._changed_at[change.ref.name]
         if (
             change.old is not None
             and change.old.holder
-            and (change.new is None or change.new.holder != change.old.holder)
+            and change.new is not None
+            and change.new.holder != change.old.holder
         ):
             self._seen_at.pop(change.old.holder, None)
         if change.new is not None and change.new.holder:
@@ -155,6 +174,22 @@ class Membership:
                     await self._wake.wait()
             except TimeoutError:
                 continue
+
+    async def _bury(self) -> None:
+        """Delete the leases of the dead, each by the member that it falls to."""
+        while True:
+            await asyncio.sleep(self._terms.duration)
+            now = asyncio.get_running_loop().time()
+            for sighting in self._leases.values():
+                if self._is_long_dead(sighting, now) and self.mine(sighting.name):
+                    await self._lease.delete_other(sighting.name, uid=sighting.uid, version=sighting.version)
+
+    def _is_long_dead(self, sighting: _Sighting, now: float) -> bool:
+        """Whether there was no renewal for so long that nobody can still go by it."""
+        if sighting.holder == self.identity:
+            return False
+        since = self._changed_at.get(sighting.name, now)
+        return now - since > MOURNING * max(sighting.duration, self._terms.duration)
 
     def _working(self) -> frozenset[str]:
         """The members, if it is certain that each of them knows of us; else nobody."""
@@ -195,7 +230,11 @@ class Membership:
 
 def _sighting(lease: Object) -> _Sighting:
     spec = lease.get("spec") or {}
+    metadata = lease["metadata"]
     return _Sighting(
+        name=metadata["name"],
+        uid=metadata.get("uid") or "",
+        version=metadata.get("resourceVersion") or "",
         holder=spec.get("holderIdentity") or "",
         renewed=spec.get("renewTime") or "",
         duration=float(spec.get("leaseDurationSeconds") or MEMBER_TERMS.duration),

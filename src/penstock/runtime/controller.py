@@ -91,6 +91,8 @@ class Controller:
         self._mine = mine
         self._started = False
         self._known: set[ObjectRef] = set()
+        self._ours: set[ObjectRef] = set()
+        """Those of the known that were ours when we last looked."""
 
     def reconciles(
         self,
@@ -102,7 +104,13 @@ class Controller:
         """Work on the objects of this cache: a change that passes `when` makes its object run."""
 
         async def note(change: Change[T]) -> None:
-            (self._known.discard if change.type == "deleted" else self._known.add)(change.ref)
+            if change.type == "deleted":
+                self._known.discard(change.ref)
+                self._ours.discard(change.ref)
+                return
+            self._known.add(change.ref)
+            if self._mine(change.ref):
+                self._ours.add(change.ref)
 
         cache.subscribe(note)
         self.watches(cache, to=lambda change: (change.ref,), when=when, priority=priority)
@@ -134,13 +142,13 @@ class Controller:
         self.queue.add(key, priority, cause=cause)
 
     async def rebalance(self, _: object = None) -> None:
-        """The replicas share the work in another way: stop what is no longer ours, look at what may be new."""
+        """The replicas share the work in another way: stop what is no longer ours, look at what has become ours."""
         for run in self.queue.runs:
             if not self._mine(run.key):
-                run.fence.close(f"{run.key} belongs to another replica now; this run writes nothing more")
-        for key in self._known:
-            if self._mine(key):
-                self.queue.add(key)
+                run.fence.close(_lost(run.key))
+        before, self._ours = self._ours, {key for key in self._known if self._mine(key)}
+        for key in self._ours - before:
+            self.queue.add(key)
 
     async def run(self) -> None:
         """Work until cancelled, or until drained and nothing is parked."""
@@ -166,12 +174,20 @@ class Controller:
     async def _work_on(self, run: Run) -> None:
         key = run.key
         if not self._mine(key):
-            self.queue.forget(key)
+            self._leave(key)
             return
+        run.fence.close_unless(lambda: self._mine(key), _lost(key))
         run.task = asyncio.current_task()
         run.expect(self._deadline)
         with structlog.contextvars.bound_contextvars(**self._context(run)):
             self._count(run, await self._outcome(run))
+
+    def _leave(self, key: ObjectRef) -> None:
+        """Let others work on it; what was ours a moment ago may be again when the members are certain of each other."""
+        if key in self._ours:
+            self.queue.retry(key)
+        else:
+            self.queue.forget(key)
 
     def _context(self, run: Run) -> dict[str, Any]:
         key = run.key
@@ -226,6 +242,10 @@ class Controller:
             self._metrics.object_duration.labels(self.kind.kind, run.key.name, run.key.namespace).observe(took)
         else:
             self._metrics.forget(run.key)
+
+
+def _lost(key: ObjectRef) -> str:
+    return f"{key} belongs to another replica now; this run writes nothing more"
 
 
 def _expected(error: BaseException) -> PenstockError | None:

@@ -13,7 +13,7 @@ from penstock.render.confined import confined
 from penstock.sources.store.fetch import ArtifactGone, FetchError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
     from penstock.api.meta import Artifact
@@ -29,10 +29,20 @@ class Artifacts:
         self._settings = settings
 
     @asynccontextmanager
-    async def tree(self, artifact: Artifact, path: str) -> AsyncGenerator[Path]:
-        """The files while the body runs; `path` has to be a directory among them."""
+    async def tree(self, artifact: Artifact, path: str, *, latest: Callable[[], Artifact]) -> AsyncGenerator[Path]:
+        """The files while the body runs; `path` has to be a directory among them.
+
+        `latest` finds the artifact that the source has by then, or raises a Halt.
+        """
+
+        def known() -> Artifact | None:
+            try:
+                return latest()
+            except Halt:
+                return None  # its source may be about to make it again
+
         try:
-            async with self._trees.use(artifact) as root:
+            async with self._trees.use(artifact, latest=known) as root:
                 if not await asyncio.to_thread(_has, root, path):
                     message = f"kustomization path not found: stat {path}: no such file or directory"
                     raise Halt("ArtifactFailed", message)

@@ -39,7 +39,7 @@ class Finalizer:
             return Done()
         kustomization = decode(obj, Kustomization)
         if self._deletes(kustomization):
-            await self._delete_objects(obj, kustomization)
+            await self._delete_objects(run, obj, kustomization)
         await finalizers.remove(
             self._parts.client, self._parts.resource, obj, FINALIZER, manager=MANAGER, fence=run.fence
         )
@@ -58,7 +58,7 @@ class Finalizer:
             case _:
                 return True
 
-    async def _delete_objects(self, obj: Object, kustomization: Kustomization) -> None:
+    async def _delete_objects(self, run: Run, obj: Object, kustomization: Kustomization) -> None:
         target = await self._parts.targets.open(kustomization)
         known = inventory.readable(kustomization.status.inventory)
         entries = known.entries if known else ()
@@ -68,7 +68,7 @@ class Finalizer:
             return
         owner = Owner(kustomization.metadata.name, kustomization.metadata.namespace)
         try:
-            changes = await target.applier.prune(entries, owner=owner)
+            changes = await target.applier.prune(entries, owner=owner, guard=run.fence.check)
         except PenstockError as error:
             self._tell(obj, kustomization, "error", "pruning for deleted resource failed")
             raise PenstockError(f"pruning for deleted resource failed: {error}") from error

@@ -117,7 +117,7 @@ class Work:
         report.artifact = await self._find()
         await self._readiness.check(kustomization, self._obj, report.revision)
         report.progress("Fetching manifests")
-        async with parts.artifacts.tree(report.artifact, self._spec.path) as tree:
+        async with parts.artifacts.tree(report.artifact, self._spec.path, latest=self._latest) as tree:
             report.attempt()
             report.progress("Building manifests")
             target = await parts.targets.open(kustomization)
@@ -134,6 +134,13 @@ class Work:
         if not self.report.is_pinned:
             return source.newest(found, self._parts.settings)
         return await self._parts.pinned.find(self._kustomization, found)
+
+    def _latest(self) -> Artifact:
+        """What the source has by now; a pinned revision stays what it is."""
+        if self.report.is_pinned and self.report.artifact is not None:
+            return self.report.artifact
+        found = source.find(self._kustomization, self._parts.sources, self._parts.settings)
+        return source.newest(found, self._parts.settings)
 
     async def _apply(self, target: Target, rendered: Rendered, expressions: Expressions) -> ChangeSet:
         """Bring the objects to the cluster; what will be created is in the inventory before it is there."""
@@ -153,6 +160,7 @@ class Work:
                 expressions=expressions,
                 expected=self.report.known,
                 write_ahead=self._write_ahead,
+                guard=self._run.fence.check,
             )
         if changed := changes.changed().lines():
             self._tell("info", "\n".join(changed))
@@ -173,7 +181,7 @@ class Work:
             return
         with self._recorded(rendered, "PruneFailed"):
             try:
-                pruned = await target.applier.prune(stale, owner=self._owner)
+                pruned = await target.applier.prune(stale, owner=self._owner, guard=self._run.fence.check)
             except PruneFailed as error:
                 survivors = inventory.survivors(stale, error.changes.outcome())
                 self.report.keep(inventory.merged(applied, survivors))

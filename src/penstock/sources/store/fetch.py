@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -33,6 +34,10 @@ QUIET = 60.0
 _CHUNK = 256 * 1024
 
 log = structlog.get_logger()
+
+
+Latest = Callable[[], "Artifact | None"]
+"""Gives the artifact that a source has at that moment, if it has one."""
 
 
 class FetchError(PenstockError):
@@ -66,7 +71,7 @@ class ArtifactFetcher:
         """`host` takes the place of the host and port in every URL."""
         self._session = session
         self._tries, self._largest, self._host = tries, largest, host
-        self._backoff = backoff or Backoff(base=5.0, cap=30.0)
+        self._backoff = backoff or Backoff(base=1.0, cap=30.0)
 
     @classmethod
     @asynccontextmanager
@@ -76,16 +81,18 @@ class ArtifactFetcher:
         async with aiohttp.ClientSession(timeout=timeout, trust_env=False, auto_decompress=False) as session:
             yield cls(session, **{"host": os.environ.get(LOCALHOST, ""), **options})  # type: ignore[arg-type]
 
-    async def fetch(self, artifact: Artifact, into: Path) -> None:
+    async def fetch(self, artifact: Artifact, into: Path, *, latest: Latest = lambda: None) -> None:
         """Put the artifact into a new file; after an error there is no file.
 
-        Broken connections and troubled servers are tried again. The caller bounds the whole.
+        Broken connections and troubled servers are tried again, at the address that `latest` has by then: who served
+        it may be gone, and somebody else serves the same. The caller bounds the whole.
         """
         url = self._url(artifact)
         told = ""
         for attempt in range(self._tries):
             if attempt:
                 await asyncio.sleep(self._backoff.delay(attempt - 1))
+                url = self._moved(artifact, latest()) or url
             try:
                 await self._attempt(url, artifact, into)
             except (_Again, aiohttp.ClientError, TimeoutError) as error:
@@ -113,6 +120,14 @@ class ArtifactFetcher:
         if self._host:
             parts = parts._replace(netloc=self._host)
         return URL(parts.geturl(), encoded=True)
+
+    def _moved(self, artifact: Artifact, now: Artifact | None) -> URL | None:
+        """Where the artifact is by now; None when nobody knows better."""
+        if now is None:
+            return None
+        if not digests.same(now.digest, artifact.digest):
+            raise ArtifactGone(f"the artifact '{artifact.path}' is no longer what its source offers")
+        return self._url(now)
 
     async def _attempt(self, url: URL, artifact: Artifact, into: Path) -> None:
         async with self._session.get(url, allow_redirects=False) as answer:

@@ -131,6 +131,8 @@ def advertised(given: str, *, listening: Address) -> str:
     """The address that consumers are told: the given one, or what the server listens on as others see it."""
     if given:
         return given
+    if listening.host in {"", "0.0.0.0"} and (pod := os.environ.get("POD_IP")):  # noqa: S104 - as below
+        return str(Address(pod, listening.port))
     host = listening.host or "localhost"
     if host == "0.0.0.0":  # noqa: S104 - recognised, not listened on
         host = os.environ.get("HOSTNAME") or socket.gethostname()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from penstock.api.meta import Artifact
-    from penstock.sources.store.fetch import ArtifactFetcher
+    from penstock.sources.store.fetch import ArtifactFetcher, Latest
     from penstock.sources.store.scratch import Scratch
     from penstock.sources.store.store import ArtifactStore
 
@@ -66,8 +66,11 @@ class Trees:
         self._made = 0
 
     @asynccontextmanager
-    async def use(self, artifact: Artifact) -> AsyncGenerator[Path]:
-        """The files of an artifact while the body runs; raises FetchError or ArchiveError."""
+    async def use(self, artifact: Artifact, *, latest: Latest = lambda: None) -> AsyncGenerator[Path]:
+        """The files of an artifact while the body runs; raises FetchError or ArchiveError.
+
+        `latest` is asked for a better address when the one of the artifact does not answer.
+        """
         algorithm, digits = digests.split(artifact.digest)
         key = f"{algorithm}-{digits}"
         tree = self._trees.get(key)
@@ -78,7 +81,7 @@ class Trees:
         try:
             async with tree.lock:
                 if not tree.ready:
-                    tree.size = await self._unpack(artifact, tree.path)
+                    tree.size = await self._unpack(artifact, tree.path, latest)
                     tree.ready = True
                 elif artifact.url not in tree.urls and not self._is_local(artifact):
                     await self._fetcher.check(artifact)  # the same content at another address must be there too
@@ -98,13 +101,13 @@ class Trees:
         except ArtifactMissing:
             return False
 
-    async def _unpack(self, artifact: Artifact, path: Path) -> int:
+    async def _unpack(self, artifact: Artifact, path: Path, latest: Latest) -> int:
         async with self._scratch.directory("unpack") as room:
             new = room / "tree"
             size = await self._unpack_local(artifact, new)
             if size is None:
                 file = room / "artifact"
-                await self._fetcher.fetch(artifact, file)
+                await self._fetcher.fetch(artifact, file, latest=latest)
                 size = await asyncio.to_thread(self._unpack_file, file, new, artifact)
             await asyncio.to_thread(new.rename, path)
         return size
