@@ -9,6 +9,7 @@ import pytest
 from penstock.apply import Applier, ApplyFailed
 from penstock.kube import connect
 from penstock.kube.resources import CONFIG_MAPS, NAMESPACES
+from penstock.runtime import OwnershipLost
 from tests.apply.world import (
     CLUSTER_ROLES,
     OWNER,
@@ -40,6 +41,26 @@ if TYPE_CHECKING:
 
 def service(cluster: Cluster, **spec: object) -> Object:
     return obj(SERVICES, "web", cluster.namespace, spec={"ports": [{"port": 80, "targetPort": 8080}], **spec})
+
+
+async def test_a_guard_stands_before_every_write(cluster: Cluster) -> None:
+    """Two objects may pass: the third is not there afterwards."""
+    left = iter([None, None, None, None])  # each write is asked about twice: before what is in its way, and before it
+
+    def guard() -> None:
+        if next(left, "none") == "none":
+            raise OwnershipLost("it belongs to somebody else")
+
+    objects = [config_map(cluster, name) for name in ("a", "b", "c")]
+    with pytest.raises(ExceptionGroup) as caught:
+        await Applier(cluster.client, concurrency=1).apply(objects, owner=OWNER, guard=guard)
+    assert caught.group_contains(OwnershipLost)
+    assert [await exists(cluster, one) for one in objects] == [True, True, False]
+    entries = [one.entry for one in await apply(cluster, objects[:2])]
+    with pytest.raises(ExceptionGroup) as caught:
+        await Applier(cluster.client).prune(entries, owner=OWNER, guard=guard)
+    assert caught.group_contains(OwnershipLost)
+    assert await exists(cluster, objects[0])
 
 
 @pytest.mark.scenario("22.11 ApplyAll")

@@ -50,16 +50,20 @@ class Replica:
     @property
     def members(self) -> frozenset[str]:
         """Those who share the work now, as this one sees it."""
-        told = [line["members"] for line in self.lines if line["msg"] == "members changed"]
-        return frozenset(told[-1] if told else ())
+        return self.memberships[-1] if self.memberships else frozenset()
 
-    def applied(self, revision: str = "") -> list[str]:
+    @property
+    def memberships(self) -> list[frozenset[str]]:
+        """Who shared the work, in the order in which that changed."""
+        return [frozenset(line["members"]) for line in self.lines if line["msg"] == "members changed"]
+
+    def applied(self, revision: str = "") -> frozenset[str]:
         """The Kustomizations that this process has finished, at that revision."""
-        return [
+        return frozenset(
             line["name"]
             for line in self.lines
             if line["msg"].startswith("Reconciliation finished") and revision in line.get("revision", "")
-        ]
+        )
 
     async def kill(self) -> None:
         """As when a machine is lost: nothing is said to anybody."""

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.timeout(150)
 
 REPOSITORIES = KINDS["GitRepository"]
 SOURCES = ("red", "blue")
-NAMES = tuple(f"{source}-{number}" for source in SOURCES for number in range(4))
+NAMES = frozenset(f"{source}-{number}" for source in SOURCES for number in range(4))
 
 
 class Teams:
@@ -103,29 +103,27 @@ async def test_replicas_share_the_work_and_one_that_is_killed_is_replaced(cluste
     ):
         first = here.commit("hello")
         await one.until(lambda: len(one.members) == len(other.members) == 2)
+        before = one.memberships, other.memberships
         await here.create(url)
         await until(lambda: here.have(first), within=40)
-        if one.members == other.members:  # always, unless the machine stood still for seconds
-            members = one.members
-            shares = {
-                member: {name for name in NAMES if _owner(members, name, cluster) == member} for member in members
-            }
-            # What is logged comes after what is written.
-            await one.until(lambda: sorted(one.applied() + other.applied()) == sorted(NAMES))
-            assert {frozenset(one.applied()), frozenset(other.applied())} == shares
+        await one.until(lambda: one.applied() | other.applied() == NAMES)  # logged a moment after it is written
+        if (one.memberships, other.memberships) == before:  # always, unless the machine stood still for seconds
+            assert {one.applied(), other.applied()} == shares(one.members, cluster)
 
         await other.kill()
         second = here.commit("goodbye")
         await here.look()
         await until(lambda: here.have(second), within=40)
-        await one.until(lambda: set(one.applied(second["red"]) + one.applied(second["blue"])) == set(NAMES))
+        await one.until(lambda: one.applied(second["red"]) | one.applied(second["blue"]) == NAMES)
         await until_leased(lambda: len(leases) == 1, within=30)
         assert await one.stop() == 0
         await until_leased(lambda: len(leases) == 0)
 
 
-def _owner(members: frozenset[str], name: str, cluster: Cluster) -> str | None:
-    return owner(members, str(ObjectRef(KUSTOMIZATIONS.group, KUSTOMIZATIONS.kind, cluster.namespace, name)))
+def shares(members: frozenset[str], cluster: Cluster) -> set[frozenset[str]]:
+    """What falls to each member."""
+    refs = {name: ObjectRef(KUSTOMIZATIONS.group, KUSTOMIZATIONS.kind, cluster.namespace, name) for name in NAMES}
+    return {frozenset(name for name in NAMES if owner(members, str(refs[name])) == member) for member in members}
 
 
 async def test_one_of_two_leads_and_the_other_takes_over_when_it_is_killed(cluster: Cluster, tmp_path: Path) -> None:
@@ -144,7 +142,7 @@ async def test_one_of_two_leads_and_the_other_takes_over_when_it_is_killed(clust
         second = here.commit("goodbye")
         await here.look()
         await until(lambda: here.have(second), within=40)
-        await other.until(lambda: set(other.applied(second["red"]) + other.applied(second["blue"])) == set(NAMES))
+        await other.until(lambda: other.applied(second["red"]) | other.applied(second["blue"]) == NAMES)
         lease = await cluster.client.get(LEASES, "penstock-leader-election", cluster.namespace)
         assert lease["spec"]["leaseTransitions"] == 2
 
@@ -153,6 +151,13 @@ class TestFlags:
     def test_there_is_no_leader_among_equals(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["controller", "--share-work", "--enable-leader-election"]) == 2
         assert "--share-work: all replicas work" in capsys.readouterr().err
+
+    def test_the_others_need_an_address(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("POD_IP", raising=False)
+        assert main(["controller", "--share-work"]) == 2
+        assert "set POD_IP, or give --storage-adv-addr" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         "flags",

@@ -107,6 +107,9 @@ def controller(
     configure(encoding=log_encoding, level=log_level)
     if share_work and enable_leader_election:
         raise UsageError("--share-work: all replicas work, so there is no leader; leave --enable-leader-election out")
+    serve = Address.parse(storage_addr, flag="--storage-addr")
+    if share_work and serve and serve.host in {"", "0.0.0.0"} and not (storage_adv_addr or os.environ.get("POD_IP")):  # noqa: S104
+        raise UsageError("--share-work: the other replicas need our address; set POD_IP, or give --storage-adv-addr")
     namespace = os.environ.get("RUNTIME_NAMESPACE") or _RUNTIME
     settings = Settings(
         concurrent=concurrent,
@@ -130,7 +133,7 @@ def controller(
     options = Options(
         storage=storage_path,
         components=chosen(components),
-        serve=Address.parse(storage_addr, flag="--storage-addr"),
+        serve=serve,
         advertise=storage_adv_addr,
         events=events_addr,
         metrics=Address.parse(metrics_addr, flag="--metrics-addr"),

@@ -148,6 +148,27 @@ async def test_refused(tmp_path: Path, answers: list[Handler], error: type[Fetch
         assert not (tmp_path / "got").exists()
 
 
+@pytest.mark.parametrize(
+    ("digest", "expected"),
+    [
+        pytest.param(None, "", id="the same content elsewhere is fetched from there"),
+        pytest.param(f"sha256:{'0' * 64}", "no longer what its source offers", id="another content ends the tries"),
+    ],
+)
+async def test_one_that_is_served_elsewhere_by_now(tmp_path: Path, digest: str | None, expected: str) -> None:
+    async with world(tmp_path, tries=3) as here:
+        now = msgspec.structs.replace(here.artifact, digest=digest or here.artifact.digest)
+        gone = msgspec.structs.replace(here.artifact, url=f"http://127.0.0.1:1/{here.artifact.path}")
+        told = ""
+        try:
+            await here.fetcher.fetch(gone, tmp_path / "got", latest=lambda: now)
+        except ArtifactGone as error:
+            told = str(error)
+        assert expected in told
+        assert bool(told) is bool(expected)
+        assert (tmp_path / "got").exists() is not bool(expected)
+
+
 @pytest.mark.parametrize("url", ["", "file:///etc/passwd", "ftp://x/y", "http://", "gopher://x"])
 async def test_addresses_that_are_refused(tmp_path: Path, url: str) -> None:
     async with world(tmp_path) as here:

@@ -329,7 +329,22 @@ async def test_the_address_changes(store: ArtifactStore, files: Path) -> None:
 )
 def test_the_advertised_address(monkeypatch: pytest.MonkeyPatch, given: str, listening: Address, expected: str) -> None:
     monkeypatch.setenv("HOSTNAME", "pod-1")
+    monkeypatch.delenv("POD_IP", raising=False)
     assert advertised(given, listening=listening) == expected
+
+
+@pytest.mark.parametrize(
+    ("listening", "expected"),
+    [
+        pytest.param(Address("", 9090), "[fd00::7]:9090", id="on every interface"),
+        pytest.param(Address("127.0.0.1", 9090), "127.0.0.1:9090", id="not on one that is chosen"),
+    ],
+)
+def test_a_pod_is_reached_at_its_own_address(
+    monkeypatch: pytest.MonkeyPatch, listening: Address, expected: str
+) -> None:
+    monkeypatch.setenv("POD_IP", "fd00::7")
+    assert advertised("", listening=listening) == expected
 
 
 async def test_sweeping(store: ArtifactStore, files: Path) -> None:
