@@ -104,7 +104,6 @@ def controller(
     from penstock.sources.git.listing import Algorithms
     from penstock.sources.store.files import Retention
 
-    configure(encoding=log_encoding, level=log_level)
     if share_work and enable_leader_election:
         raise UsageError("--share-work: all replicas work, so there is no leader; leave --enable-leader-election out")
     serve = Address.parse(storage_addr, flag="--storage-addr")
@@ -161,6 +160,7 @@ def controller(
         fetch_tries=http_retry + 1,
         kustomize=settings,
     )
+    configure(encoding=log_encoding, level=log_level)
     return asyncio.run(_run(kubeconfig, context, options))
 
 
