@@ -154,13 +154,24 @@ WANTED = {
 """Section and name, as far as the name tells it from others. Those of 22.10 stand with the tests of SOPS."""
 
 
+ATTACKS = ("A9", "A13", "A15", "A18", "A20", "A22", "A23", "A24", "A25", "A26", "A27")
+"""Attacks that are tried on the running controller, besides the stages that they aim at."""
+
+
 def test_every_scenario_is_named() -> None:
-    named: set[str] = set()
-    for path in TESTS.rglob("test_*.py"):
-        if path != Path(__file__):
-            named |= set(_marks(ast.parse(path.read_text())))
+    named = _named(TESTS)
     missing = {f"{section} {name}" for section, names in WANTED.items() for name in names} - named
     assert not missing, f"no test is marked with {sorted(missing)}"
+
+
+def test_every_attack_is_tried_on_the_controller() -> None:
+    missing = set(ATTACKS) - _named(Path(__file__).parent)
+    assert not missing, f"no test of the controller is marked with {sorted(missing)}"
+
+
+def _named(folder: Path) -> set[str]:
+    paths = [path for path in folder.rglob("test_*.py") if path != Path(__file__)]
+    return {mark for path in paths for mark in _marks(ast.parse(path.read_text()))}
 
 
 def _marks(tree: ast.Module) -> list[str]:

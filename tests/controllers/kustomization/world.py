@@ -319,12 +319,18 @@ class World:
         return name
 
     async def kubeconfig_secret(
-        self, name: str, *, key: str = "value.yaml", user: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        *,
+        key: str = "value.yaml",
+        user: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
     ) -> None:
-        """A Secret with the admin's kubeconfig, or with another user in it."""
+        """A Secret with the admin's kubeconfig, with another user in it, or with more about the cluster."""
         config = await asyncio.to_thread(_flattened, self.cluster.kubeconfig)
         if user is not None:
             config["users"][0]["user"] = dict(user)
+        config["clusters"][0]["cluster"] |= cluster or {}
         body = {"metadata": {"name": name}, "stringData": {key: yaml.safe_dump(config)}}
         await self.client.create(SECRETS, body, namespace=self.namespace)
 

@@ -9,7 +9,7 @@ from penstock.api import InvalidObject, decode
 from penstock.api.kustomization import Kustomization
 from penstock.controllers.kustomization import dependencies
 from penstock.controllers.kustomization.dependencies import NotReady
-from penstock.controllers.kustomization.halt import misconfigured
+from penstock.controllers.kustomization.halt import blocked, misconfigured
 from penstock.controllers.kustomization.tenant import acting
 from penstock.errors import PenstockError
 from penstock.kube.errors import KubeError, NotFound
@@ -47,6 +47,8 @@ class Readiness:
     async def _check(self, kustomization: Kustomization, obj: Object, dependency: Dependency, revision: str) -> None:
         namespace = dependency.namespace or kustomization.metadata.namespace
         name = f"{namespace}/{dependency.name}"
+        if dependency.ready_expr:
+            self._check_access(kustomization, namespace, name)
         found = await self._find(dependency.name, namespace)
         if dependency.ready_expr:
             if not _says_ready(dependency, obj, found):
@@ -58,6 +60,13 @@ class Readiness:
         except InvalidObject as error:
             raise NotReady(f"dependency '{name}' is not ready: {error}") from error
         dependencies.check_builtin(kustomization, other, revision)
+
+    def _check_access(self, kustomization: Kustomization, namespace: str, name: str) -> None:
+        """An expression over another tenant's object would tell its content, one question at a time."""
+        own = kustomization.metadata.namespace
+        if namespace != own and not self._parts.settings.cross_namespace_references:
+            told = f"can't evaluate the readyExpr of dependency '{name}', cross-namespace references have been blocked"
+            raise blocked(told)
 
     async def _find(self, name: str, namespace: str) -> Object:
         """The dependency as this process knows it; one that another shard works on is asked for."""
