@@ -124,6 +124,7 @@ class World:
         name: str = NAME,
         *,
         annotations: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
         finalizers: tuple[str, ...] = (),
         **spec: Any,
     ) -> Object:
@@ -138,6 +139,8 @@ class World:
         metadata: Object = {"name": name, "namespace": self.namespace}
         if annotations:
             metadata["annotations"] = dict(annotations)
+        if labels:
+            metadata["labels"] = dict(labels)
         if finalizers:
             metadata["finalizers"] = list(finalizers)
         body = {

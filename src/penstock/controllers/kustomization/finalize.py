@@ -9,7 +9,7 @@ import structlog
 from penstock.api import decode
 from penstock.api.kustomization import Kustomization
 from penstock.apply import Owner, inventory, until_terminated
-from penstock.controllers.kustomization import events
+from penstock.controllers.kustomization import children, events
 from penstock.controllers.kustomization.accounts import SERVICE_ACCOUNTS
 from penstock.controllers.kustomization.settings import FINALIZER, MANAGER
 from penstock.errors import PenstockError
@@ -68,7 +68,7 @@ class Finalizer:
             return
         owner = Owner(kustomization.metadata.name, kustomization.metadata.namespace)
         try:
-            changes = await target.applier.prune(entries, owner=owner, guard=run.fence.check)
+            changes = await children.prune(target, entries, owner=owner, run=run, parent=kustomization)
         except PenstockError as error:
             self._tell(obj, kustomization, "error", "pruning for deleted resource failed")
             raise PenstockError(f"pruning for deleted resource failed: {error}") from error

@@ -16,7 +16,7 @@ from penstock import health
 from penstock.api.durations import SECOND, Duration
 from penstock.api.inventory import Inventory
 from penstock.apply import Owner, PruneFailed, inventory
-from penstock.controllers.kustomization import checks, events, source, suspension
+from penstock.controllers.kustomization import checks, children, events, source, suspension
 from penstock.controllers.kustomization.halt import Halt, Then
 from penstock.controllers.kustomization.report import Report
 from penstock.controllers.kustomization.settings import FINALIZER, MANAGER, PREFIX
@@ -181,7 +181,9 @@ class Work:
             return
         with self._recorded(rendered, "PruneFailed"):
             try:
-                pruned = await target.applier.prune(stale, owner=self._owner, guard=self._run.fence.check)
+                pruned = await children.prune(
+                    target, stale, owner=self._owner, run=self._run, parent=self._kustomization
+                )
             except PruneFailed as error:
                 survivors = inventory.survivors(stale, error.changes.outcome())
                 self.report.keep(inventory.merged(applied, survivors))
