@@ -149,6 +149,20 @@ class TestFlags:
         with pytest.raises(UsageError, match="--feature-gates"):
             gates(text)
 
+    @pytest.mark.parametrize(
+        ("flags", "says"),
+        [
+            pytest.param(
+                ["--leader-election-retry-period=1m"], "has to be longer", id="a lease that nobody could keep"
+            ),
+            pytest.param(["--default-decryption-service-account=x"], "ObjectLevelWorkloadIdentity", id="keys"),
+            pytest.param(["--default-kubeconfig-service-account=x"], "ObjectLevelWorkloadIdentity", id="clusters"),
+        ],
+    )
+    def test_that_do_not_go_together(self, capsys: pytest.CaptureFixture[str], flags: list[str], says: str) -> None:
+        assert main(["controller", *flags]) == 2
+        assert says in " ".join(capsys.readouterr().err.split())
+
     @pytest.mark.parametrize("flag", ["--requeue-dependency", "--min-retry-delay", "--artifact-retention-ttl"])
     def test_a_time_that_is_none_is_told_with_its_flag(self, capsys: pytest.CaptureFixture[str], flag: str) -> None:
         assert main(["controller", f"{flag}=soon"]) == 2

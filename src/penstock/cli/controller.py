@@ -13,7 +13,7 @@ from penstock.cli.access import duration
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from penstock.controllers.kustomization.settings import Gates
+    from penstock.controllers.kustomization.settings import Gates, Settings
     from penstock.controllers.process import Options
     from penstock.kube import Terms
 
@@ -49,6 +49,12 @@ def controller(
         bool, typer.Option("--no-cross-namespace-refs", help="Refuse sources of other namespaces.")
     ] = False,
     default_service_account: Annotated[str, typer.Option(help="Account of those who name none.")] = "",
+    default_decryption_service_account: Annotated[
+        str, typer.Option(help="Account that asks for decryption keys for those who name none.")
+    ] = "",
+    default_kubeconfig_service_account: Annotated[
+        str, typer.Option(help="Account that logs in to clusters of kubeConfig.configMapRef for those who name none.")
+    ] = "",
     tenant_reads: Annotated[
         bool, typer.Option("--tenant-reads", help="Read variables, keys and kubeconfigs with the tenant's rights.")
     ] = False,
@@ -117,6 +123,8 @@ def controller(
         remote_bases=not no_remote_bases,
         cross_namespace_references=not no_cross_namespace_refs,
         default_service_account=default_service_account,
+        default_decryption_service_account=default_decryption_service_account,
+        default_kubeconfig_service_account=default_kubeconfig_service_account,
         tenant_reads=tenant_reads,
         override_managers=tuple(override_manager or ()),
         stage_kinds=tuple(parse_kinds(custom_apply_stage_kinds)),
@@ -129,6 +137,7 @@ def controller(
         config_labels=watch_configs_label_selector,
         gates=gates(feature_gates),
     )
+    _check_accounts(settings)
     options = Options(
         storage=storage_path,
         components=chosen(components),
@@ -162,6 +171,17 @@ def controller(
     )
     configure(encoding=log_encoding, level=log_level)
     return asyncio.run(_run(kubeconfig, context, options))
+
+
+def _check_accounts(settings: Settings) -> None:
+    """Accounts of tenants serve only where the operator has switched that on."""
+    accounts = {
+        "--default-decryption-service-account": settings.default_decryption_service_account,
+        "--default-kubeconfig-service-account": settings.default_kubeconfig_service_account,
+    }
+    for flag, account in accounts.items():
+        if account and not settings.gates.object_level_workload_identity:
+            raise UsageError(f"{flag} needs --feature-gates=ObjectLevelWorkloadIdentity=true")
 
 
 def chosen(text: str) -> tuple[str, ...]:

@@ -96,7 +96,14 @@ class Expressions:
     @classmethod
     def of(cls, spec: Iterable[HealthExpression], compiled: Callable[[str], Program]) -> Expressions:
         """Read `healthCheckExprs`; `compiled` raises a PenstockError for an expression that makes no sense."""
-        return cls(_check(number, one, compiled) for number, one in enumerate(spec))
+        found: dict[GroupKind, Check] = {}
+        for number, one in enumerate(spec):
+            check = _check(number, one, compiled)
+            if check.kind in found:
+                told = f"duplicate custom health check for GroupKind {check.kind} at healthchecks[{number}]"
+                raise InvalidHealthExpression(told)
+            found[check.kind] = check
+        return cls(found.values())
 
 
 def _check(number: int, spec: HealthExpression, compiled: Callable[[str], Program]) -> Check:

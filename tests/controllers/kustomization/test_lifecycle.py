@@ -102,6 +102,32 @@ class TestWrongConfiguration:
         assert world.condition("Stalled")["reason"] == "InvalidCELExpression"
         assert world.status()["observedGeneration"] == world.live()["metadata"]["generation"]
 
+    async def test_two_expressions_for_one_kind(self, world: World) -> None:
+        check = {"apiVersion": "v1", "kind": "ConfigMap", "current": "true"}
+        await world.source("v1", {"a.yaml": config_map("a")})
+        await world.kustomization(wait=True, healthCheckExprs=[check, check])
+        says = "duplicate custom health check for GroupKind ConfigMap at healthchecks[1]"
+        await world.until_failed("InvalidCELExpression", says=says)
+        assert world.condition("Stalled")["reason"] == "InvalidCELExpression"
+
+    async def test_a_spec_that_the_server_takes_and_nobody_can_use(self, world: World) -> None:
+        """A duration may have as many digits as one likes there. It is told, waits for a change, and ends as others."""
+        await world.source("v1", {"a.yaml": config_map("a")})
+        await world.kustomization(interval=f"{'9' * 30}h")
+        await world.until_failed("ReconciliationFailed", says="interval")
+        assert world.condition("Stalled")["status"] == "True"
+        await world.until_event(says="interval", type="Warning")
+        await world.change({"interval": "1h"})
+        await world.until_applied("v1")
+
+        await world.change({"interval": f"{'9' * 30}h"})
+        await world.until_failed("ReconciliationFailed", says="interval")
+        assert len(world.inventory()) == 1, "what it applied is not forgotten"
+        await world.delete()
+        await world.change({"interval": "1h"})
+        await world.until_gone()
+        assert not await world.config_map("a")
+
     @pytest.mark.scenario("22.1 ConfigurationError/gate off")
     async def test_an_identity_that_is_not_enabled(self, world: World) -> None:
         await world.source("v1.0.0", {"config.yaml": config_map("a")})

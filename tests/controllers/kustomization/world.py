@@ -330,7 +330,7 @@ class World:
         cluster: Mapping[str, Any] | None = None,
     ) -> None:
         """A Secret with the admin's kubeconfig, with another user in it, or with more about the cluster."""
-        config = await asyncio.to_thread(_flattened, self.cluster.kubeconfig)
+        config = await asyncio.to_thread(flattened, self.cluster.kubeconfig)
         if user is not None:
             config["users"][0]["user"] = dict(user)
         config["clusters"][0]["cluster"] |= cluster or {}
@@ -341,7 +341,7 @@ class World:
         await self.client.delete(SERVICE_ACCOUNTS, name, self.namespace)
 
 
-def _flattened(kubeconfig: Path) -> Any:
+def flattened(kubeconfig: Path) -> Any:
     """A kubeconfig that names no files: their content stands in it."""
     config = yaml.safe_load(kubeconfig.read_text())
     for part in (config["clusters"][0]["cluster"], config["users"][0]["user"]):

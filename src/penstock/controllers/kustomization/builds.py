@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from penstock.controllers.kustomization.references import References
     from penstock.controllers.kustomization.settings import Settings
     from penstock.runtime import WorkerPool
+    from penstock.sops import Keyring
 
 MOST_BYTES = 64 << 20
 TIMEOUT = 120.0
 """Seconds for one build."""
+THREADS = 2
+"""Builds at once that ask for keys on their way."""
 
 
 class Builds:
@@ -43,6 +46,7 @@ class Builds:
         self._most_bytes = most_bytes
         self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._bytes = 0
+        self._threads = asyncio.Semaphore(THREADS)
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(Rendered).decode
 
@@ -62,11 +66,19 @@ class Builds:
         keyring = await self._references.account_keyring(kustomization)
         if keyring is not None:
             # Its keys are asked for from this process. They are never in a cache: the account may lose its rights.
-            return await asyncio.to_thread(render, root, recipe, keyring)
+            return await self._rendered_here(root, recipe, keyring)
         try:
             return await self._pool.run(render, root, recipe, None, timeout=TIMEOUT)
         except WorkerError as error:
             raise Halt("BuildFailed", str(error)) from error
+
+    async def _rendered_here(self, root: Path, recipe: Recipe, keyring: Keyring) -> Rendered:
+        """Build in a thread, a few at a time. Its memory has no limit, and after the time is up it ends on its own."""
+        try:
+            async with self._threads, asyncio.timeout(TIMEOUT):
+                return await asyncio.to_thread(render, root, recipe, keyring)
+        except TimeoutError:
+            raise Halt("BuildFailed", f"the build took more than {TIMEOUT:g} seconds") from None
 
     async def _recipe(self, kustomization: Kustomization) -> Recipe:
         """Everything that decides the build; what cannot be read fails it."""

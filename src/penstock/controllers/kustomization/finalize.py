@@ -59,7 +59,10 @@ class Finalizer:
                 return True
 
     async def _delete_objects(self, run: Run, obj: Object, kustomization: Kustomization) -> None:
-        target = await self._parts.targets.open(kustomization)
+        async with self._parts.targets.open(kustomization) as target:
+            await self._delete_from(target, run, obj, kustomization)
+
+    async def _delete_from(self, target: Target, run: Run, obj: Object, kustomization: Kustomization) -> None:
         known = inventory.readable(kustomization.status.inventory)
         entries = known.entries if known else ()
         if not await self._account_exists(target, kustomization):

@@ -7,23 +7,25 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import structlog
 
 from penstock import health
+from penstock.api import InvalidObject, decode
 from penstock.api.durations import SECOND, Duration
 from penstock.api.inventory import Inventory
+from penstock.api.kustomization import Kustomization
 from penstock.apply import Owner, PruneFailed, inventory
-from penstock.controllers.kustomization import checks, children, events, source, suspension
+from penstock.controllers.kustomization import checks, children, events, refusal, source, suspension
 from penstock.controllers.kustomization.halt import Halt, Then
 from penstock.controllers.kustomization.report import Report
 from penstock.controllers.kustomization.settings import FINALIZER, MANAGER, PREFIX
 from penstock.errors import PenstockError, StageError
 from penstock.health import HealthCheckFailed
 from penstock.render import prepare
-from penstock.runtime import After, Again, Done, OwnershipLost, StatusWriter, finalizers
+from penstock.runtime import After, Again, Done, OwnershipLost, StatusWriter, Terminal, finalizers
 from penstock.runtime.conditions import HEALTHY
 
 if TYPE_CHECKING:
@@ -64,9 +66,26 @@ class Reconciler:
         if obj is None:
             self._readiness.forget(run.key)
             return Done()
+        try:
+            decode(obj, Kustomization)
+        except InvalidObject as error:
+            return await self._refuse(run, obj, error)
         if obj["metadata"].get("deletionTimestamp"):
             self._readiness.forget(run.key)
             return await self._finalizer.finalize(run, obj)
+        return await self._reconcile(run, obj)
+
+    async def _refuse(self, run: Run, obj: Object, error: InvalidObject) -> Result:
+        """The API server took a spec that makes no sense: say so, wait for another, and delete nothing on a guess."""
+        told = f"the object cannot be used: {error}"
+        status = {**(obj.get("status") or {}), "conditions": refusal.conditions(obj, told, now=self._parts.now())}
+        writer = StatusWriter(self._parts.client, self._parts.resource, obj, manager=MANAGER, fence=run.fence)
+        await writer.write(status)
+        self._parts.writes.note(writer.object)
+        self._parts.announcer.tell(obj, "Warning", refusal.REASON, told)
+        raise Terminal(told) from error
+
+    async def _reconcile(self, run: Run, obj: Object) -> Result:
         client, resource = self._parts.client, self._parts.resource
         obj = await finalizers.add(client, resource, obj, FINALIZER, manager=MANAGER, fence=run.fence)
         writer = StatusWriter(client, resource, obj, manager=MANAGER, fence=run.fence)
@@ -117,15 +136,16 @@ class Work:
         report.artifact = await self._find()
         await self._readiness.check(kustomization, self._obj, report.revision)
         report.progress("Fetching manifests")
-        async with parts.artifacts.tree(report.artifact, self._spec.path, latest=self._latest) as tree:
-            report.attempt()
-            report.progress("Building manifests")
-            target = await parts.targets.open(kustomization)
-            rendered = await parts.builds.render(kustomization, report.artifact.digest, tree)
-        report.progress("Detecting drift")
-        changes = await self._apply(target, rendered, expressions)
-        await self._prune(target, rendered, changes)
-        await self._check_health(target, rendered, changes, expressions)
+        async with AsyncExitStack() as opened:
+            async with parts.artifacts.tree(report.artifact, self._spec.path, latest=self._latest) as tree:
+                report.attempt()
+                report.progress("Building manifests")
+                target = await opened.enter_async_context(parts.targets.open(kustomization))
+                rendered = await parts.builds.render(kustomization, report.artifact.digest, tree)
+            report.progress("Detecting drift")
+            changes = await self._apply(target, rendered, expressions)
+            await self._prune(target, rendered, changes)
+            await self._check_health(target, rendered, changes, expressions)
         report.remember(rendered.digest, "ReconciliationSucceeded", self._took())
 
     async def _find(self) -> Artifact:

@@ -71,14 +71,15 @@ class References:
             data=data,
             only_age=not own,
             verify=verifies_mac(kustomization.metadata.annotations),
-            account=decryption.service_account_name,
+            account=self._decryption_account(kustomization),
             environment=self._environment,
         )
 
     async def account_keyring(self, kustomization: Kustomization) -> Keyring | None:
         """The keys that a service account of the tenant opens, if the spec names one for decryption."""
         decryption, namespace = kustomization.spec.decryption, kustomization.metadata.namespace
-        if decryption is None or not decryption.service_account_name:
+        account = self._decryption_account(kustomization)
+        if decryption is None or not account:
             return None
         shared = self._settings.age_secret
         settings = DecryptionSettings(
@@ -89,7 +90,7 @@ class References:
         asked = Decryption(
             decryption.provider,
             decryption.secret_ref.name if decryption.secret_ref else "",
-            decryption.service_account_name,
+            account,
         )
 
         async def read(place: str, name: str) -> Mapping[str, bytes]:
@@ -97,6 +98,13 @@ class References:
             return await self._secret(reader, place, name)
 
         return await open_keyring(asked, namespace, read, settings)
+
+    def _decryption_account(self, kustomization: Kustomization) -> str:
+        """The account that asks for keys: the one of the spec, or else the operator's default."""
+        decryption = kustomization.spec.decryption
+        if decryption is None:
+            return ""
+        return decryption.service_account_name or self._settings.default_decryption_service_account
 
     async def _secret(self, reader: Client, namespace: str, name: str) -> dict[str, bytes]:
         try:
@@ -119,6 +127,15 @@ class References:
                 return f"Secret {place}", data[key]
         wanted = reference.key or "value"
         raise BadReference(f"KubeConfig secret '{place}' does not contain a '{wanted}' key with a kubeconfig")
+
+    async def cluster(self, kustomization: Kustomization, name: str) -> tuple[str, Mapping[str, str]]:
+        """Where a ConfigMap about another cluster lies, for errors, and what it says."""
+        place = f"{kustomization.metadata.namespace}/{name}"
+        try:
+            obj = await self._reader(kustomization).get(CONFIG_MAPS, name, kustomization.metadata.namespace)
+        except KubeError as error:
+            raise BadReference(f"unable to read KubeConfig ConfigMap '{place}' error: {error}") from error
+        return place, {str(key): str(value) for key, value in (obj.get("data") or {}).items()}
 
     async def _data(self, kustomization: Kustomization, reference: SubstituteReference) -> Mapping[str, str | bytes]:
         resource = SECRETS if reference.kind == "Secret" else CONFIG_MAPS

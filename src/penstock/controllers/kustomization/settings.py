@@ -44,6 +44,8 @@ class Settings:
     remote_bases: bool = True
     cross_namespace_references: bool = True
     default_service_account: str = ""
+    default_decryption_service_account: str = ""
+    default_kubeconfig_service_account: str = ""
     tenant_reads: bool = False
     """Read variables, keys and kubeconfigs with the tenant's rights instead of the controller's."""
     override_managers: tuple[str, ...] = ()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.apply import Applier
+from penstock.controllers.kustomization import workload
 from penstock.controllers.kustomization.halt import Halt
 from penstock.controllers.kustomization.settings import CONTROLLER
 from penstock.controllers.kustomization.tenant import account_of, acting
@@ -18,16 +19,17 @@ from penstock.kube import connect, load_hostile
 from penstock.kube.errors import ConfigError, KubeError
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from penstock.api.kustomization import Kustomization
+    from penstock.api.references import KubeConfig
     from penstock.controllers.kustomization.references import References
     from penstock.controllers.kustomization.settings import Settings
     from penstock.kube import Client
+    from penstock.kube import Settings as ConnectionSettings
 
 MOST = 64
-"""Connections to other clusters that are kept; the least recently used one is closed first.
-
-A run that still works with it fails and is tried again.
-"""
+"""Connections to other clusters that are kept although nobody uses them; the least recently used is closed first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +49,23 @@ class _Remote:
 
     def __init__(self, client: Client, stack: AsyncExitStack) -> None:
         self.client, self.stack = client, stack
+        self.users = 0
 
 
 class Targets:
     """The clusters that Kustomizations apply to."""
 
-    def __init__(self, client: Client, references: References, settings: Settings) -> None:
+    def __init__(self, client: Client, references: References, settings: Settings, *, most: int = MOST) -> None:
         self._client = client
         self._references = references
         self._settings = settings
+        self._most = most
         self._remotes: OrderedDict[str, _Remote] = OrderedDict()
         self._opening = asyncio.Lock()
+
+    def __len__(self) -> int:
+        """The connections to other clusters that are open."""
+        return len(self._remotes)
 
     async def run(self) -> None:
         """Keep connections until cancelled, then close them."""
@@ -72,18 +80,20 @@ class Targets:
             _, remote = self._remotes.popitem()
             await remote.stack.aclose()
 
-    async def open(self, kustomization: Kustomization) -> Target:
-        """The target of one Kustomization.
+    @asynccontextmanager
+    async def open(self, kustomization: Kustomization) -> AsyncGenerator[Target]:
+        """The target of one Kustomization; its connection stays open while the body runs.
 
         A tenant that names an account never gets more than that account has: an odd name is refused, and an empty
         one means the operator's default, if there is one.
         """
-        try:
-            cluster = await self._cluster(kustomization)
-            client = acting(cluster, kustomization, self._settings)
-        except PenstockError as error:
-            raise Halt("ReconciliationFailed", str(error), event=f"failed to build kube client: {error}") from error
-        return Target(cluster, client, account_of(kustomization, self._settings), self._applier(client))
+        async with AsyncExitStack() as stack:
+            try:
+                cluster = await stack.enter_async_context(self._cluster(kustomization))
+                client = acting(cluster, kustomization, self._settings)
+            except PenstockError as error:
+                raise Halt("ReconciliationFailed", str(error), event=f"failed to build kube client: {error}") from error
+            yield Target(cluster, client, account_of(kustomization, self._settings), self._applier(client))
 
     def _applier(self, client: Client) -> Applier:
         settings = self._settings
@@ -96,24 +106,25 @@ class Targets:
             migrate_api_version=settings.gates.migrate_api_version,
         )
 
-    async def _cluster(self, kustomization: Kustomization) -> Client:
-        kube_config = kustomization.spec.kube_config
-        if kube_config is None:
-            return self._client
-        if kube_config.secret_ref is not None:
-            origin, text = await self._references.kubeconfig(kustomization, kube_config.secret_ref)
-            return await self._open(origin, text)
-        if kube_config.config_map_ref is not None:
-            raise ConfigError("spec.kubeConfig.configMapRef is not supported yet; use spec.kubeConfig.secretRef")
-        # The API server refuses this, but an object written before its rule was there may still say so.
-        raise ConfigError("spec.kubeConfig names neither a Secret nor a ConfigMap")
+    @asynccontextmanager
+    async def _cluster(self, kustomization: Kustomization) -> AsyncGenerator[Client]:
+        if kustomization.spec.kube_config is None:
+            yield self._client
+            return
+        key, settings = await self._reached(kustomization, kustomization.spec.kube_config)
+        remote = await self._opened(key, settings)
+        remote.users += 1
+        try:
+            yield remote.client
+        finally:
+            remote.users -= 1
+            await self._close_oldest()
 
-    async def _open(self, origin: str, text: bytes) -> Client:
-        key = hashlib.sha256(text).hexdigest()
-        async with self._opening:
-            if key in self._remotes:
-                self._remotes.move_to_end(key)
-                return self._remotes[key].client
+    async def _reached(self, kustomization: Kustomization, named: KubeConfig) -> tuple[str, ConnectionSettings]:
+        """How the other cluster is reached, and what tells it from all others."""
+        namespace = kustomization.metadata.namespace
+        if named.secret_ref is not None:
+            origin, text = await self._references.kubeconfig(kustomization, named.secret_ref)
             settings = await asyncio.to_thread(
                 load_hostile,
                 text,
@@ -121,17 +132,30 @@ class Targets:
                 allow_exec=self._settings.insecure_kubeconfig_exec,
                 allow_insecure_tls=self._settings.insecure_kubeconfig_tls,
             )
+            return hashlib.sha256(text).hexdigest(), settings
+        if named.config_map_ref is not None:
+            place, data = await self._references.cluster(kustomization, named.config_map_ref.name)
+            login = workload.read(place, data, self._settings)
+            return f"{namespace}/{login!r}/{login.authority!r}", await workload.settings(login, self._client, namespace)
+        # The API server refuses this, but an object written before its rule was there may still say so.
+        raise ConfigError("spec.kubeConfig names neither a Secret nor a ConfigMap")
+
+    async def _opened(self, key: str, settings: ConnectionSettings) -> _Remote:
+        async with self._opening:
+            if key in self._remotes:
+                self._remotes.move_to_end(key)
+                return self._remotes[key]
             stack = AsyncExitStack()
             try:
                 client = await stack.enter_async_context(connect(settings))
             except KubeError:
                 await stack.aclose()
                 raise
-            self._remotes[key] = _Remote(client, stack)
-            await self._close_oldest()
-            return client
+            remote = self._remotes[key] = _Remote(client, stack)
+            return remote
 
     async def _close_oldest(self) -> None:
-        while len(self._remotes) > MOST:
-            _, remote = self._remotes.popitem(last=False)
-            await remote.stack.aclose()
+        """Close what has not been used for longest; never what is in use, however many that are."""
+        idle = [key for key, remote in self._remotes.items() if not remote.users]
+        for key in idle[: max(len(self._remotes) - self._most, 0)]:
+            await self._remotes.pop(key).stack.aclose()

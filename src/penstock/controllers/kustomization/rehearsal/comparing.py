@@ -52,8 +52,7 @@ async def compare(
     if not as_account:
         spec = msgspec.structs.replace(spec, service_account_name="")
     acting = msgspec.structs.replace(kustomization, spec=spec)
-    async with _targets(client, settings) as targets:
-        target = await targets.open(acting)
+    async with _targets(client, settings) as targets, targets.open(acting) as target:
         objects = [await _filled(target.client, obj, rehearsed) for obj in rehearsed.objects]
         return await target.applier.preview(
             objects,
