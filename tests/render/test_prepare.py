@@ -163,6 +163,13 @@ def test_common_metadata_overrides() -> None:
     assert made["metadata"]["annotations"] == {"t": "id", "u": "y"}
 
 
+def test_common_labels_do_not_make_an_object_somebody_elses() -> None:
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    foreign = dict.fromkeys(OWNER, "another")
+    (made,) = prepared(obj, common=CommonMetadata(labels=foreign | {"t": "id"}, annotations={}))
+    assert made["metadata"]["labels"] == OWNER | {"t": "id"}
+
+
 def certificate() -> str:
     return base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
 

@@ -41,20 +41,21 @@ def owned(
 ) -> list[Object]:
     """The same objects as they were written, for people: flat, with their owner and the common metadata."""
     owner = {OWNER_NAME: name, OWNER_NAMESPACE: namespace}
-    return [_common(_with(obj, "labels", owner), common_metadata) for obj in _flattened(objects)]
+    return [_common(_with(obj, "labels", owner), common_metadata, owner) for obj in _flattened(objects)]
 
 
 def _prepared(obj: Object, owner: Mapping[str, str], common: CommonMetadata | None) -> Object:
     obj = _with(obj, "labels", owner)
     _require_texts(obj, "annotations")
-    obj = _common(normalise(obj), common)
+    obj = _common(normalise(obj), common, owner)
     return without_bad_bundle(obj) if is_definition(obj) else obj
 
 
-def _common(obj: Object, common: CommonMetadata | None) -> Object:
+def _common(obj: Object, common: CommonMetadata | None, owner: Mapping[str, str]) -> Object:
+    """With the metadata that all objects get; the owner's name stays: without it nobody would ever prune the object."""
     if common is None:
         return obj
-    return _with(_with(obj, "labels", common.labels), "annotations", common.annotations)
+    return _with(_with(obj, "labels", {**common.labels, **owner}), "annotations", common.annotations)
 
 
 def _flattened(objects: Iterable[Object]) -> Iterator[Object]:

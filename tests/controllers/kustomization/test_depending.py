@@ -108,6 +108,21 @@ class TestChains:
         await world.until_applied("v2.0.0", name="b")
 
 
+class TestCircles:
+    async def test_hold_up_nobody_else(self, world: World) -> None:
+        await world.source("v1", {"a.yaml": config_map("a")})
+        await world.kustomization("one", dependsOn=[{"name": "two"}])
+        await world.kustomization("two", dependsOn=[{"name": "one"}])
+        await world.kustomization("bystander")
+        for name in ("one", "two"):
+            await world.until_failed("DependencyNotReady", name=name)
+        await world.until_applied("v1", name="bystander")
+        await world.source("v2", {"a.yaml": config_map("a")})
+        await world.until_applied("v2", name="bystander")
+        for name in ("one", "two"):
+            assert world.condition("Ready", name)["reason"] == "DependencyNotReady"
+
+
 class TestAnyKind:
     async def test_an_object_that_is_not_there_yet(self, world: World) -> None:
         await world.source("v1.0.0", {"config.yaml": config_map("a")})

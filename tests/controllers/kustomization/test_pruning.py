@@ -239,6 +239,18 @@ async def test_what_becomes_of_the_objects_of_a_kustomization_that_goes(
     assert bool(await world.config_map("a")) is kept
 
 
+async def test_one_that_goes_does_not_tell_that_it_is_finished(world: World) -> None:
+    await world.source("v1", {"a.yaml": config_map("a")})
+    await world.kustomization()
+    await world.until_applied("v1")
+    await world.until_event(says="Reconciliation finished")
+    await world.delete()
+    await world.until_gone()
+    await world.until_event(says=f"ConfigMap/{world.namespace}/a deleted")
+    told = [one["message"] for one in await world.events() if "Reconciliation finished" in one["message"]]
+    assert len(told) == 1
+
+
 async def test_an_account_that_is_gone_does_not_hold_the_kustomization(world: World) -> None:
     account = await world.account("deployer")
     await world.source("v1", {"config.yaml": config_map("a")})

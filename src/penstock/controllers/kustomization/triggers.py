@@ -47,11 +47,21 @@ class Wakers:
         return [dependencies.own_ref(one) for one in self._index.naming(change.ref) if _waits(one)]
 
     def _ordered(self, kustomizations: Iterable[Kustomization]) -> Iterable[ObjectRef]:
+        wanted = list(kustomizations)
         try:
-            return dependencies.order(kustomizations, self._index.get)
-        except CircularDependency as error:
-            log.error("nothing is queued", error=str(error))  # noqa: TRY400 - a fault of the spec, not of ours
-            return []
+            return dependencies.order(wanted, self._index.get)
+        except CircularDependency:
+            return self._without_circles(wanted)
+
+    def _without_circles(self, kustomizations: list[Kustomization]) -> Iterable[ObjectRef]:
+        """Those that wait for each other are left out; everybody else who uses the same source is not to suffer."""
+        found: dict[ObjectRef, None] = {}
+        for one in kustomizations:
+            try:
+                found |= dict.fromkeys(dependencies.order([one], self._index.get))
+            except CircularDependency as error:
+                log.error("not queued", name=one.metadata.name, error=str(error))  # noqa: TRY400 - a fault of the spec
+        return found
 
 
 def new_revision(change: Change[Source]) -> bool:
