@@ -180,10 +180,12 @@ async def test_kinds_that_others_reconcile(stage: Stage) -> None:
         ("alerts --status-selector ready=false --no-header", []),
         ("alerts --status-selector ready=true --no-header", [["chat", "False", "True", "Alert is Ready"]]),
         ("hr", [TITLES, ["web", "1.2.3", "False", "True", "released"]]),
+        ("hr --show-source --no-header", [["web", f"HelmRepository/{stage.namespace}/charts", "1.2.3", *RELEASED]]),
     ):
         assert (await stage.run("get", *arguments.split())).rows == rows, arguments
 
 
+RELEASED = ["False", "True", "released"]
 _SNAPSHOT = {
     "name": "web",
     "namespace": "default",

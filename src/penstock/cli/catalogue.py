@@ -40,8 +40,8 @@ class Entry:
     """Whether nobody reconciles the object, so that there is nothing to wait for."""
     always_ready: bool = False
     """Whether objects of the kind are ready by being there."""
-    refers: tuple[str, ...] = ()
-    """The path of its reference to a source."""
+    refers: tuple[tuple[str, ...], ...] = ()
+    """The paths of its reference to a source; the first one that is there counts."""
 
     @property
     def resource(self) -> Resource:
@@ -56,14 +56,11 @@ class Entry:
 
     def origin(self, obj: Object) -> Origin | None:
         """The source that the object is made from."""
-        found = state.at(obj, *self.refers) if self.refers else None
-        if not isinstance(found, dict):
+        found = next((one for path in self.refers if (one := state.at(obj, *path))), None)
+        if found is None:
             return None
-        return Origin(
-            state.text(found, "kind"),
-            state.text(found, "namespace") or state.namespace(obj),
-            state.text(found, "name"),
-        )
+        namespace = state.text(found, "namespace") or state.namespace(obj)
+        return Origin(state.text(found, "kind"), namespace, state.text(found, "name"))
 
 
 class Origin(NamedTuple):
@@ -142,7 +139,7 @@ def _aliases(kind: str) -> tuple[str, ...]:
     return known.kind.lower(), known.plural, *known.short_names
 
 
-def _applier(kind: str, word: str, revision: Value, refers: tuple[str, ...]) -> Entry:
+def _applier(kind: str, word: str, revision: Value, *refers: tuple[str, ...]) -> Entry:
     return Entry(
         KINDS[kind],
         (word, *_aliases(kind)),
@@ -178,7 +175,7 @@ ENTRIES: tuple[Entry, ...] = (
         (("REVISION", _artifact), _SUSPENDED, *_READY),
         _artifact,
         source=True,
-        refers=("spec", "sourceRef"),
+        refers=(("spec", "sourceRef"),),
     ),
     Entry(
         KINDS["ExternalArtifact"],
@@ -189,7 +186,7 @@ ENTRIES: tuple[Entry, ...] = (
         source=True,
         is_static=lambda _obj: True,
     ),
-    _applier("HelmRelease", "helmreleases", _release, ("spec", "chart", "spec", "sourceRef")),
+    _applier("HelmRelease", "helmreleases", _release, ("spec", "chartRef"), ("spec", "chart", "spec", "sourceRef")),
     _applier(
         "Kustomization",
         "kustomizations",

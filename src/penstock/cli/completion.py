@@ -55,16 +55,16 @@ complete -c penstock -f -a '(__penstock_words)'
 
 
 def completion(
-    shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish", show_default=False)],
-    line: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    shell: Annotated[list[str], typer.Argument(metavar="bash|zsh|fish", show_default=False)],
 ) -> int:
     """For bash: source <(penstock completion bash). For zsh the same; for fish: penstock completion fish | source"""
-    if shell == "words":
+    name, *line = shell
+    if name == "words":
         sys.stdout.write("".join(f"{word}\n" for word in offers(line or [""])))
         return 0
-    if shell not in SHELLS:
-        raise UsageError(f"there is no script for {shell!r}; there are {', '.join(SHELLS)}")
-    sys.stdout.write(SHELLS[shell])
+    if name not in SHELLS:
+        raise UsageError(f"there is no script for {name!r}; there are {', '.join(SHELLS)}")
+    sys.stdout.write(SHELLS[name])
     return 0
 
 

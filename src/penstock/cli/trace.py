@@ -46,7 +46,7 @@ class NotManaged(PenstockError):
 
 
 def trace(
-    words: Annotated[list[str], typer.Argument(metavar="KIND/NAME...", show_default=False)],
+    words: Annotated[list[str], typer.Argument(metavar="KIND/NAME", show_default=False)],
     kind: Annotated[str, typer.Option(help="The kind, when only the name is given.")] = "",
     api_version: Annotated[str, typer.Option(help="The API version that belongs to --kind.")] = "",
     namespace: NamespaceOption = HOME,
