@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from penstock.cli.up import example
 from penstock.cli.up.folders import find
+from penstock.errors import PenstockError
 from penstock.kustomize import build_result
 from tests.cli.up.repositories import up
 from tests.controlplane.build import NoGo
@@ -43,6 +45,20 @@ def test_it_is_found_from_a_checkout() -> None:
     assert place.root == SHOP / "platform"
     assert [folder.name for folder in place.beside] == ["checkout"]
     assert [file.name for file in place.first] == ["demo-key.yaml"]
+
+
+def test_it_is_found_in_an_installed_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    project = tomllib.loads((SHOP.parents[1] / "pyproject.toml").read_text())
+    packed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    (tmp_path / packed["examples/shop"]).mkdir(parents=True)
+    monkeypatch.setattr("penstock.__file__", str(tmp_path / "penstock" / "__init__.py"))
+    assert example.folder() == tmp_path / packed["examples/shop"]
+
+
+def test_an_installation_without_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("penstock.__file__", str(tmp_path / "src" / "penstock" / "__init__.py"))
+    with pytest.raises(PenstockError, match="name a directory"):
+        example.folder()
 
 
 @pytest.mark.parametrize("environment", CLUSTERS)
