@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+RUNTIME := .venv/.runtime
 INSTALLED := .venv/.installed
 WORKERS ?= auto
 
@@ -13,14 +14,20 @@ help: ## show this list
 
 install: $(INSTALLED) ## a virtual environment in .venv with the command `penstock`
 
-$(INSTALLED): pyproject.toml constraints.txt
+# What it takes to run; a newcomer should not wait for what only developers need.
+$(RUNTIME): pyproject.toml constraints.txt
 	@echo "installing into .venv ..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
-up: install ## the main job: a cluster kept in the state of a Git repository
+$(INSTALLED): $(RUNTIME)
+	@echo "installing the tools of developers ..."
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+	@touch $@
+
+up: $(RUNTIME) ## the main job: a cluster kept in the state of a Git repository; the example
 	@$(BIN)/penstock up
 
 test: install ## unit, conformance and integration tests; needs Python and git only
