@@ -9,6 +9,7 @@ from rich.console import Console
 
 from penstock.cli.up.state import Item, Phase, State
 from penstock.cli.up.view import Heading, View
+from penstock.cli.up.workloads import Workload
 from penstock.kube import ObjectRef
 
 GROUP = "kustomize.toolkit.fluxcd.io"
@@ -29,10 +30,10 @@ def source(revision: str = "main@sha1:0123456789abcdef0123") -> Item:
     return Item(SOURCE, Phase.READY, revision=revision)
 
 
-def picture(*items: Item, width: int = 80, height: int = 30) -> list[str]:
+def picture(*items: Item, width: int = 80, height: int = 30, workloads: tuple[Workload, ...] = ()) -> list[str]:
     console = Console(file=io.StringIO(), width=width, height=height, highlight=False)
     with console.capture() as captured:
-        console.print(View(Heading("the title", "the hint"), console).drawn(State(items)))
+        console.print(View(Heading("the title", "the hint"), console).drawn(State(items, workloads)))
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
@@ -96,3 +97,10 @@ def test_escape_codes_of_a_repository_do_not_reach_the_terminal() -> None:
 def test_revisions_are_short(revision: str, short: str) -> None:
     line = next(line for line in picture(source(revision)) if line.startswith("apps/repository"))
     assert line.split("ready")[1].strip() == short
+
+
+def test_workloads_that_are_not_rolled_out_are_named() -> None:
+    web, job = (ObjectRef("apps", "Deployment", "shop", "web"), ObjectRef("batch", "Job", "shop", "migrate"))
+    workloads = (Workload(web, healthy=False, message="Available: 1/2"), Workload(job, healthy=True, message=""))
+    lines = picture(source(), app("a"), workloads=workloads)
+    assert lines[-3:-1] == ["1/2 workloads healthy", "  ► Deployment/shop/web: Available: 1/2"]

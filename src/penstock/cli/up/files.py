@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from penstock import yaml
 from penstock.cli.up.first import objects_of
-from penstock.cli.up.state import Phase, State
+from penstock.cli.up.state import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from penstock.cli.up.state import Item
+    from penstock.cli.up.state import Item, State
 
 _OBJECT = re.compile(r"\b(?P<kind>[A-Z][A-Za-z]+)/(?:[a-z0-9.-]+/)?(?P<name>[a-z0-9][a-z0-9.-]*)")
 _FILE = re.compile(r"[\w./-]+\.\w+")
@@ -33,7 +33,7 @@ class Explainer:
         self._known: dict[tuple[str, str], str] = {}
 
     async def explain(self, state: State) -> State:
-        return State(tuple([await self._explained(item) for item in state.items]))
+        return replace(state, items=tuple([await self._explained(item) for item in state.items]))
 
     async def _explained(self, item: Item) -> Item:
         if item.phase is not Phase.FAILED:

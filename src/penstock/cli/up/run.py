@@ -182,7 +182,7 @@ async def _stay(client: Client, manager: Manager, plan: Plan, explainer: Explain
         async def show(state: State) -> None:
             view.show(await explainer.explain(state))
 
-        async with asyncio.TaskGroup() as group, Watching.open(client) as watching:
+        async with asyncio.TaskGroup() as group, Watching.open(client, workloads=plan.live) as watching:
             following = group.create_task(watching.follow(show))
             code = await manager.run()
             following.cancel()

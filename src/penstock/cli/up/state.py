@@ -13,6 +13,7 @@ from penstock.runtime.triggers import REQUESTED_AT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from penstock.cli.up.workloads import Workload
     from penstock.kube import Object
 
 _WAITS = frozenset(("DependencyNotReady", "ArtifactFailed"))
@@ -72,15 +73,16 @@ class State:
     """All of them, sources first, then Kustomizations after what they depend on."""
 
     items: tuple[Item, ...]
+    workloads: tuple[Workload, ...] = ()
 
     @classmethod
-    def of(cls, objects: Iterable[Object]) -> State:
+    def of(cls, objects: Iterable[Object], workloads: Iterable[Workload] = ()) -> State:
         found = {item.ref: item for item in sorted(map(_item, objects), key=_order)}
         for item in _in_order(found):
             # In this order the neighbours that count are judged already; it is the order that is shown, too.
             del found[item.ref]
             found[item.ref] = _judged(item, found)
-        return cls(tuple(found.values()))
+        return cls(tuple(found.values()), tuple(sorted(workloads, key=lambda workload: workload.ref)))
 
     @property
     def sources(self) -> list[Item]:

@@ -29,6 +29,7 @@ _COLOURS = {
 _AROUND = 9
 """Lines that are always there: two of heading, one of summary, two of titles, the rest blank."""
 _MOST_ERRORS = 3
+_MOST_LATE = 3
 _GAP = 3
 _SHORT_DIGEST = 12
 
@@ -74,8 +75,8 @@ class View:
     def drawn(self, state: State) -> Group:
         """The whole picture, fitted to the terminal as it is now."""
         width, height = self._console.size
-        errors = _errors(state)
-        taken = sum(-(-len(error) // width) for error in errors) + bool(errors)
+        errors, workloads = _errors(state), _workloads(state, width)
+        taken = sum(-(-len(error) // width) for error in errors) + bool(errors) + len(workloads)
         room = max(height - _AROUND - len(state.sources) - taken, 3)
         return Group(
             Text(printable(self._heading.title), style="bold", no_wrap=True, overflow="ellipsis"),
@@ -86,6 +87,7 @@ class View:
             *_table(("KUSTOMIZATION", "OBJECTS"), _fitting(state.kustomizations, room), width),
             Text(),
             *([*errors, Text()] if errors else ()),
+            *workloads,
             _summary(state),
         )
 
@@ -151,6 +153,21 @@ def _errors(state: State) -> list[Text]:
     """What went wrong, in full: in the table there is no room for it."""
     failed = [item for item in state.items if item.phase is Phase.FAILED]
     return [Text(printable(told(item)), style="red", overflow="fold") for item in failed[:_MOST_ERRORS]]
+
+
+def _workloads(state: State, width: int) -> list[Text]:
+    """How many run as they should, and the first of those that do not."""
+    if not state.workloads:
+        return []
+    late = [workload for workload in state.workloads if not workload.healthy]
+    healthy = len(state.workloads) - len(late)
+    lines = [Text(f"{healthy}/{len(state.workloads)} workloads healthy")]
+    for one in late[:_MOST_LATE]:
+        told = f"  {MARKS[Phase.WORKING]} {one.ref.kind}/{one.ref.namespace}/{one.ref.name}: {one.message}"
+        lines.append(Text(printable(told), style=_COLOURS[Phase.WORKING]))
+    for line in lines:
+        line.truncate(width, overflow="ellipsis")
+    return lines
 
 
 def _summary(state: State) -> Text:

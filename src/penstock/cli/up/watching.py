@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.cli.up.first import ask
 from penstock.cli.up.state import State
+from penstock.cli.up.workloads import RESOURCES as WORKLOADS
+from penstock.cli.up.workloads import cache as workload_cache
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.source import KINDS
 from penstock.kube import WatchCache
@@ -27,21 +29,24 @@ RESOURCES = (KUSTOMIZATIONS, *KINDS.values())
 class Watching:
     """Knows the present state, and tells of every change."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, workloads: bool = False) -> None:
+        """With `workloads`, what Kustomizations brought is followed too, as far as it runs pods."""
         self._client = client
+        self._workloads = [workload_cache(client, one) for one in WORKLOADS] if workloads else []
         self._caches: list[WatchCache[Object]] = [WatchCache(client, resource) for resource in RESOURCES]
         self._changed = asyncio.Event()
         self._asked = 0
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, client: Client) -> AsyncGenerator[Watching]:
+    async def open(cls, client: Client, *, workloads: bool = False) -> AsyncGenerator[Watching]:
         """Watch until the end of the block."""
-        watching = cls(client)
+        watching = cls(client, workloads=workloads)
+        caches: list[WatchCache[Any]] = [*watching._caches, *watching._workloads]
         async with asyncio.TaskGroup() as group:
-            for cache in watching._caches:
+            for cache in caches:
                 cache.subscribe(watching._saw)
-            tasks = [group.create_task(cache.run()) for cache in watching._caches]
+            tasks = [group.create_task(cache.run()) for cache in caches]
             try:
                 yield watching
             finally:
@@ -50,7 +55,10 @@ class Watching:
 
     @property
     def state(self) -> State:
-        return State.of(obj for cache in self._caches for obj in cache.values())
+        return State.of(
+            (obj for cache in self._caches for obj in cache.values()),
+            (workload for cache in self._workloads for workload in cache.values()),
+        )
 
     async def follow(self, show: Show, *, pause: float = 0.1) -> None:
         """Show the state after every change, at most once a pause of so many seconds, until cancelled."""
@@ -95,5 +103,5 @@ class Watching:
             found += (await self._client.list(resource)).items
         return State.of(found)
 
-    async def _saw(self, _change: Change[Object]) -> None:
+    async def _saw(self, _change: Change[Any]) -> None:
         self._changed.set()
