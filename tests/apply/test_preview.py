@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from penstock.api.inventory import Inventory, InventoryEntry
 from penstock.api.references import IgnoreRule
 from penstock.apply import Applier, ApplyFailed, Discretion, FieldChange, Preview
 from penstock.apply.fieldchanges import HIDDEN, field_changes
@@ -109,6 +110,11 @@ async def test_what_is_gone_already_would_not_be_deleted(cluster: Cluster) -> No
     before = (await apply(cluster, [gone])).inventory()
     resource = await cluster.client.discovery.resource("v1", "ConfigMap")
     await cluster.client.delete(resource, "gone", cluster.namespace)
+    assert not await preview(cluster, [], before=before, prunes=True)
+
+
+async def test_an_inventory_written_by_hand_deletes_nothing(cluster: Cluster) -> None:
+    before = Inventory(entries=(InventoryEntry(id="nonsense", v="v1"),))
     assert not await preview(cluster, [], before=before, prunes=True)
 
 

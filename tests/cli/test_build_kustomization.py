@@ -264,8 +264,9 @@ class TestWithoutCluster:
     ) -> None:
         write(tmp_path, {"ks/kustomization.yaml": "resources: [a.yaml]\n", "ks/a.yaml": CONFIG})
         monkeypatch.chdir(tmp_path)
-        assert main(["build", "ks"]) == 0
-        assert "name: settings" in capsys.readouterr().out
+        for more in ([], ["--reorder=none"], ["--enable-managedby-label"]):
+            assert main(["build", "ks", *more]) == 0
+            assert "name: settings" in capsys.readouterr().out
 
     def test_formats(self, root: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         arguments = ["build", "ks", "apps", "--dry-run", "-f", str(file), "--path", str(root / "apps/prod")]

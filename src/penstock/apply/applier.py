@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.apply.ignore import IgnoreRules
-from penstock.apply.inventory import identities
+from penstock.apply.inventory import identities, readable
 from penstock.apply.managers import Rival, rivals
 from penstock.apply.plan import Ledger, steps
 from penstock.apply.preview import Discretion, Preview, Pruning, preview
@@ -101,6 +101,7 @@ class Applier:
 
         ApplyFailed and PruneFailed as there.
         """
+        before = readable(before)
         expected = [ObjectRef(*one) for one in identities(before)]
         terms = self._terms(owner, force=force, ignore=ignore, expected=expected)
         return await preview(

@@ -57,7 +57,8 @@ def _of_cluster(arguments: list[str]) -> list[str] | None:
     from penstock.cli.verbs import hoist
 
     words = hoist(arguments)
-    if words[0] not in _GROUP or (len(words) == 1 and os.path.isdir(words[0])):  # noqa: PTH112
+    named = len(words) > 1 and not words[1].startswith("-")
+    if words[0] not in _GROUP or (not named and os.path.isdir(words[0])):  # noqa: PTH112
         return None
     return words
 

@@ -117,6 +117,8 @@ async def _compared(request: Request, client: Client, *, as_account: bool, revea
     async with aclosing(acts(request, client)) as all_acts:
         async for act in all_acts:
             kustomization = await with_status(client, act.kustomization)
+            if sys.stderr.isatty():
+                say(f"◎ trying {len(act.rehearsed.objects)} objects of {kustomization.metadata.name}")
             preview = await compare(client, kustomization, act.rehearsed, as_account=as_account, reveal=reveal)
             metadata = kustomization.metadata
             found.append(Compared(f"{metadata.namespace}/{metadata.name}", preview, act.warnings + preview.warnings))

@@ -77,6 +77,8 @@ def install(
     if export:
         return _exported(options)
     limit = duration(timeout).seconds
+    if not (image or registry):
+        say(f"⚠️ nodes have to have the image {options.full_image}; --registry says where else it lies")
 
     async def work(client: Client) -> Installed:
         from penstock.install import install as put

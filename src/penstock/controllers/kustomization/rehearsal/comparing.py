@@ -10,7 +10,7 @@ import msgspec
 
 from penstock.api import decode
 from penstock.api.kustomization import Kustomization
-from penstock.apply import Discretion, Owner, inventory
+from penstock.apply import Discretion, Owner
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.references import References
 from penstock.controllers.kustomization.settings import Settings
@@ -59,7 +59,7 @@ async def compare(
             owner=Owner(kustomization.metadata.name, kustomization.metadata.namespace),
             force=spec.force,
             ignore=spec.ignore,
-            before=inventory.readable(kustomization.status.inventory),
+            before=kustomization.status.inventory,
             prunes=spec.prune,
             discretion=Discretion(hidden=rehearsed.hidden, reveal=reveal),
         )
