@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
 
 from penstock.api import crd
 from penstock.cli import main
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.source import KINDS
-from penstock.kube import ObjectRef, WatchCache
+from penstock.embedded import cluster
+from penstock.kube import ObjectRef, WatchCache, connect, load
 from penstock.kube.membership import GROUP_LABEL, owner
-from penstock.kube.resources import LEASES
+from penstock.kube.resources import LEASES, NAMESPACES
+from tests.clusters import Cluster
 from tests.controllers.replicas import replicas
 from tests.definitions import define, release
 from tests.sources.git.repositories import Repository
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from penstock.kube import Object
-    from tests.clusters import Cluster
     from tests.waiting import Until
 
 pytestmark = pytest.mark.timeout(150)
@@ -38,10 +41,10 @@ NAMES = frozenset(f"{source}-{number}" for source in SOURCES for number in range
 class Teams:
     """Two repositories, and Kustomizations that build from them."""
 
-    def __init__(self, cluster: Cluster, folder: Path) -> None:
-        self._client, self._namespace = cluster.client, cluster.namespace
+    def __init__(self, where: Cluster, folder: Path) -> None:
+        self._client, self._namespace = where.client, where.namespace
         self._repositories = {name: Repository(folder / f"{name}.git") for name in SOURCES}
-        self.seen: WatchCache[Object] = WatchCache(cluster.client, KUSTOMIZATIONS, namespace=cluster.namespace)
+        self.seen: WatchCache[Object] = WatchCache(where.client, KUSTOMIZATIONS, namespace=where.namespace)
 
     def commit(self, text: str) -> dict[str, str]:
         """New content for everybody; the answer is the commit of each repository."""
@@ -84,22 +87,33 @@ def _object(resource: object, name: str, spec: Object) -> Object:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
+@pytest_asyncio.fixture
+async def rehearsal(imported: None) -> AsyncGenerator[Cluster]:
+    """The embedded cluster only: that leases work on a real one too is seen in `tests.runtime.test_replicas`."""
+    async with (
+        cluster(workloads=False) as running,
+        connect(await asyncio.to_thread(load, running.kubeconfig)) as client,
+    ):
+        await client.create(NAMESPACES, {"metadata": {"name": "flux-system"}})
+        yield Cluster("embedded", client, running.kubeconfig, "flux-system")
+
+
 @asynccontextmanager
-async def teams(cluster: Cluster, folder: Path) -> AsyncGenerator[tuple[Teams, str, Until]]:
+async def teams(where: Cluster, folder: Path) -> AsyncGenerator[tuple[Teams, str, Until]]:
     """The repositories, the address at which they are served, and a way to wait for the Kustomizations."""
-    await define(cluster.client, *(crd(kind) for kind in ("Kustomization", *KINDS)))
-    made = Teams(cluster, folder / "served")
+    await define(where.client, *(crd(kind) for kind in ("Kustomization", *KINDS)))
+    made = Teams(where, folder / "served")
     async with serving(folder / "served") as server, following(made.seen) as until:
         yield made, server.url(""), until
-    await release(cluster.client, cluster.namespace, KUSTOMIZATIONS, REPOSITORIES)
+    await release(where.client, where.namespace, KUSTOMIZATIONS, REPOSITORIES)
 
 
-async def test_replicas_share_the_work_and_one_that_is_killed_is_replaced(cluster: Cluster, tmp_path: Path) -> None:
-    leases: WatchCache[Object] = WatchCache(cluster.client, LEASES, namespace=cluster.namespace, labels=GROUP_LABEL)
+async def test_replicas_share_the_work_and_one_that_is_killed_is_replaced(rehearsal: Cluster, tmp_path: Path) -> None:
+    leases: WatchCache[Object] = WatchCache(rehearsal.client, LEASES, namespace=rehearsal.namespace, labels=GROUP_LABEL)
     async with (
-        teams(cluster, tmp_path) as (here, url, until),
+        teams(rehearsal, tmp_path) as (here, url, until),
         following(leases) as until_leased,
-        replicas(cluster, tmp_path, 2, "--share-work") as (one, other),
+        replicas(rehearsal, tmp_path, 2, "--share-work") as (one, other),
     ):
         first = here.commit("hello")
         await one.until(lambda: len(one.members) == len(other.members) == 2)
@@ -108,7 +122,7 @@ async def test_replicas_share_the_work_and_one_that_is_killed_is_replaced(cluste
         await until(lambda: here.have(first), within=40)
         await one.until(lambda: one.applied() | other.applied() == NAMES)  # logged a moment after it is written
         if (one.memberships, other.memberships) == before:  # always, unless the machine stood still for seconds
-            assert {one.applied(), other.applied()} == shares(one.members, cluster)
+            assert {one.applied(), other.applied()} == shares(one.members, rehearsal.namespace)
 
         await other.kill()
         second = here.commit("goodbye")
@@ -120,16 +134,16 @@ async def test_replicas_share_the_work_and_one_that_is_killed_is_replaced(cluste
         await until_leased(lambda: len(leases) == 0)
 
 
-def shares(members: frozenset[str], cluster: Cluster) -> set[frozenset[str]]:
+def shares(members: frozenset[str], namespace: str) -> set[frozenset[str]]:
     """What falls to each member."""
-    refs = {name: ObjectRef(KUSTOMIZATIONS.group, KUSTOMIZATIONS.kind, cluster.namespace, name) for name in NAMES}
+    refs = {name: ObjectRef(KUSTOMIZATIONS.group, KUSTOMIZATIONS.kind, namespace, name) for name in NAMES}
     return {frozenset(name for name in NAMES if owner(members, str(refs[name])) == member) for member in members}
 
 
-async def test_one_of_two_leads_and_the_other_takes_over_when_it_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+async def test_one_of_two_leads_and_the_other_takes_over_when_it_is_killed(rehearsal: Cluster, tmp_path: Path) -> None:
     async with (
-        teams(cluster, tmp_path) as (here, url, until),
-        replicas(cluster, tmp_path, 2, "--enable-leader-election") as both,
+        teams(rehearsal, tmp_path) as (here, url, until),
+        replicas(rehearsal, tmp_path, 2, "--enable-leader-election") as both,
     ):
         first = here.commit("hello")
         await here.create(url)
@@ -143,7 +157,7 @@ async def test_one_of_two_leads_and_the_other_takes_over_when_it_is_killed(clust
         await here.look()
         await until(lambda: here.have(second), within=40)
         await other.until(lambda: other.applied(second["red"]) | other.applied(second["blue"]) == NAMES)
-        lease = await cluster.client.get(LEASES, "penstock-leader-election", cluster.namespace)
+        lease = await rehearsal.client.get(LEASES, "penstock-leader-election", rehearsal.namespace)
         assert lease["spec"]["leaseTransitions"] == 2
 
 
