@@ -1,4 +1,4 @@
-// Asks Flux's own libraries: one JSON question a line on standard input, one JSON answer a line on standard output.
+// Asks the libraries of Flux and kustomize: one JSON question a line on standard input, one JSON answer a line on standard output.
 package main
 
 import (
@@ -16,6 +16,7 @@ type answer struct {
 var verbs = map[string]func(json.RawMessage) (any, error){
 	"cel":       evaluate,
 	"envsubst":  substitute,
+	"kustomize": kustomizeBuild,
 	"normalise": normalise,
 	"render":    render,
 }
