@@ -82,7 +82,8 @@ def framed(sentence: str) -> str:
 def _run(where: str, arguments: Sequence[str]) -> int:
     started = time.monotonic()
     # A module stays with one worker: some start a control plane of their own for all their tests.
-    spread = ["-n", WORKERS, "--dist=loadscope"]
+    # Left to itself xdist hands out modules with few tests last, and the longest tests are alone in theirs.
+    spread = ["-n", WORKERS, "--dist=loadscope", "--no-loadscope-reorder"]
     selected = ["--backend=real", "-m", "real", *arguments]
     status = secondlook.run(spread, selected, tell=lambda sentence: _say(framed(sentence)))
     verdict = "fine" if status == 0 else f"FAILED (pytest ended with {status})"
