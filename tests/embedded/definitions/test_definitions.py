@@ -298,3 +298,23 @@ async def test_definitions_are_served_without_any_controllers() -> None:
     async with cluster(controllers=False) as bare:
         await define(bare.engine, definition())
         assert await create(bare.engine, "Wid", "first", spec={"a": 1})
+
+
+async def test_an_object_that_is_older_than_its_definition_is_read_in_the_new_form(engine: Engine) -> None:
+    texts = {"old": {"type": "string"}, "kept": {"type": "string"}}
+    await define(engine, definition(schema=spec_of(**texts)))
+    await create(engine, "Wid", "first", spec={"old": "a", "kept": "b"})
+
+    found = get(engine, "CustomResourceDefinition", "wids.test.io")
+    assert found is not None
+    schema = spec_of(kept=texts["kept"], mode={"type": "string", "default": "auto"})
+    found["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
+    await engine.update(resource(engine, "CustomResourceDefinition"), found)
+
+    read = get(engine, "Wid", "first")
+    assert read is not None
+    assert read["spec"] == {"kept": "b", "mode": "auto"}
+    assert [each["spec"] for each in engine.list(resource(engine, "Wid"))] == [read["spec"]]
+    written = await engine.merge(resource(engine, "Wid"), "first", "default", {"metadata": {"labels": {"a": "b"}}})
+    assert written["spec"] == read["spec"]
+    assert written["metadata"]["generation"] == 1

@@ -23,10 +23,11 @@ VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update
 def served(definition: Object) -> list[ServedResource]:
     """One resource for every version that is served, under the names that were accepted."""
     spec: Object = definition["spec"]
-    return [_resource(spec, version) for version in spec["versions"] if version.get("served")]
+    since = int(definition["metadata"].get("resourceVersion") or 0)
+    return [_resource(spec, version, since) for version in spec["versions"] if version.get("served")]
 
 
-def _resource(spec: Object, version: Object) -> ServedResource:
+def _resource(spec: Object, version: Object, since: int) -> ServedResource:
     names: Object = spec["names"]
     subresources: Object = version.get("subresources") or {}
     openapi: Object | None = (version.get("schema") or {}).get("openAPIV3Schema")
@@ -50,6 +51,7 @@ def _resource(spec: Object, version: Object) -> ServedResource:
         list_kind=names.get("listKind", ""),
         storage_hash=storage_hash(spec["group"], storage, names["kind"]),
         scale=subresources.get("scale"),
+        since=since,
     )
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 # The defaults of shared types register themselves.
 from penstock.embedded.kinds import defaults as _defaults  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from penstock.embedded.kinds.apiservices import APIServiceRules
 from penstock.embedded.kinds.autoscaling import AutoscalerRules
 from penstock.embedded.kinds.claims import PersistentVolumeClaimRules
 from penstock.embedded.kinds.config import ConfigMapRules, SecretRules
@@ -27,7 +28,6 @@ from penstock.embedded.kinds.rbac import ClusterRoleBindingRules, ClusterRoleRul
 from penstock.embedded.kinds.registration import (
     AdmissionPolicyBindingRules,
     AdmissionPolicyRules,
-    APIServiceRules,
     WebhookConfigurationRules,
 )
 from penstock.embedded.kinds.rules import ClusterRules, Rules

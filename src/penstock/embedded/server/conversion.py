@@ -1,6 +1,7 @@
 """One stored object, several versions of it: what a client sees of an object that was written through another door.
 
-Versions of a custom resource differ in nothing but their name. Of the built-in kinds two can be written in different
+Versions of a custom resource differ in nothing but their name, but its objects may be older than its definition: those
+are read as if they had been written under the present one. Of the built-in kinds two can be written in different
 forms: Events, which two groups serve, and autoscalers, whose older version knows no other metric than CPU.
 """
 
@@ -37,11 +38,21 @@ _OLD_EVENT_FIELDS = {new: old for old, new in _EVENT_FIELDS.items()}
 def in_version(resource: ServedResource, record: Record, head: bytes) -> bytes:
     """The encoded object in the version of the resource; `head` is how such an object begins."""
     data = record.data
+    if record.revision < resource.since:
+        return orjson.dumps(stored_object(resource, record))
     if data.startswith(head):
         return data
     if resource.stored_in in _STORED:
         return orjson.dumps(from_stored(resource, record.object()))
     return head + data[data.index(_METADATA) :]
+
+
+def stored_object(resource: ServedResource, record: Record) -> Object:
+    """The stored object in the version of the resource, to be changed at will."""
+    obj = from_stored(resource, record.object())
+    if record.revision < resource.since and resource.rules is not None:
+        resource.rules().default(obj)
+    return obj
 
 
 def from_stored(resource: ServedResource, obj: Object) -> Object:

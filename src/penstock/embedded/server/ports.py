@@ -97,6 +97,8 @@ class ServedResource:
     """additionalPrinterColumns of a custom resource."""
     list_kind: str = ""
     storage_hash: str = ""
+    since: int = 0
+    """Custom objects from before this revision were written under another definition, and are shaped when read."""
     scale: Object | None = None
     """The scale subresource's paths of a custom resource (specReplicasPath ...)."""
 

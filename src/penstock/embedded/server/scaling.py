@@ -17,8 +17,10 @@ from penstock.embedded.fields.tracking import bare
 from penstock.embedded.kinds.decode import DecodeError, decode
 from penstock.embedded.schema import Schema, builtin_schema
 from penstock.embedded.server import objects
+from penstock.embedded.server.checks import check_uid
 from penstock.embedded.server.managing import apply_refused
 from penstock.embedded.server.ports import ServedResource
+from penstock.embedded.server.shaping import rules_of
 from penstock.embedded.status import bad_request, invalid, not_found, plain_error
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class Scaling:
     def __init__(self, writer: Writer, resource: ServedResource) -> None:
         self._writer = writer
         self._resource = resource
-        self._rules: Any = writer.rules(resource)
+        self._rules: Any = rules_of(resource)
 
     def seen(self, obj: Object) -> Object:
         """The scale of an object."""
@@ -74,7 +76,7 @@ class Scaling:
             before = self._managed(obj)
             scale = self._read(make(self._managed(obj)), target)
             if whole:
-                self._writer.check_uid(target, scale["metadata"], obj)
+                check_uid(target, scale["metadata"], obj)
             scale = update(
                 before,
                 scale,

@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import time
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from penstock.embedded.fields import settled, unreadable
-from penstock.embedded.kinds import Rules as KindRules
-from penstock.embedded.kinds import rules as kind_rules
+from penstock.embedded.fields import settled
 from penstock.embedded.kinds.decode import DecodeError
-from penstock.embedded.kinds.problems import go_quote
 from penstock.embedded.kinds.warnings import warnings as kind_warnings
-from penstock.embedded.server import conversion, deleting, objects, owners
+from penstock.embedded.server import checks, conversion, deleting, objects, owners, shaping
 from penstock.embedded.server.managing import FieldManagement
 from penstock.embedded.server.ports import Attempt, DeleteOptions, Plugins, Rules, ServedResource
 from penstock.embedded.server.targets import Outcome, Target
 from penstock.embedded.status import (
-    StatusCause,
     StatusError,
     already_exists,
     bad_request,
     conflict,
-    invalid,
-    modified,
     not_found,
     plain_error,
 )
@@ -63,7 +57,7 @@ class Writer:
         """POST: a new object, from what was sent."""
         resource = target.resource
         told = warnings if warnings is not None else []
-        rules = self.read(target, obj)
+        rules = shaping.read(resource, obj)
         objects.check_namespace(obj["metadata"], resource, target.namespace)
         owners.once_each(obj, told)
         obj = self._fields.updated(target, None, obj)
@@ -73,16 +67,16 @@ class Writer:
         """PUT: a whole object in place of the stored one."""
         resource = target.resource
         told = warnings if warnings is not None else []
-        rules = self.read(target, obj)
+        rules = shaping.read(resource, obj)
         metadata = obj["metadata"]
         objects.check_namespace(metadata, resource, target.namespace)
         objects.check_name(metadata, target.name)
         owners.once_each(obj, told)
         record = self._stored(target)
         old = self.stored_object(resource, record) if record is not None else None
-        if old is None and not _may_create(target, rules):
+        if old is None and not checks.may_create(target, rules):
             raise not_found(resource.plural, target.name, group=resource.group)
-        self.check_uid(target, metadata, old)
+        checks.check_uid(target, metadata, old)
         if record is None or old is None:
             return self._create_by_update(target, rules, obj, told)
         self._carry_over(target, obj, old)
@@ -118,7 +112,7 @@ class Writer:
                 objects.check_patched_identity(obj)
             if obj.get("metadata") is None:
                 obj["metadata"] = {}
-            rules = self._shaped(resource, obj)
+            rules = shaping.shaped(resource, obj)
         except DecodeError as error:
             raise (bad_request(str(error)) if refusal is None else refusal(old, error)) from error
         if check is not None:
@@ -142,11 +136,11 @@ class Writer:
         resource = target.resource
         told = warnings if warnings is not None else []
         record = self._stored(target)
-        if record is None and target.subresource and not _may_create(target, self.rules(resource)):
+        if record is None and target.subresource and not checks.may_create(target, shaping.rules_of(resource)):
             raise not_found(resource.plural, target.name, group=resource.group)
         old = self.stored_object(resource, record) if record is not None else None
         obj = self._fields.applied(target, old, wanted)
-        rules = self._default_applied(resource, wanted, obj)
+        rules = shaping.read_applied(resource, wanted, obj)
         if check is not None:
             check()
         metadata = obj["metadata"]
@@ -158,7 +152,7 @@ class Writer:
         if record is None or old is None:
             if target.may_create is not None:
                 target.may_create()
-            self._drop_version(target, metadata)
+            checks.drop_version(target, metadata)
             return self._insert(target, rules, obj, told)
         self._carry_over(target, obj, old)
         return self._replace(target, rules, record, old, obj, told)
@@ -196,50 +190,9 @@ class Writer:
 
     # Steps
 
-    def rules(self, resource: ServedResource) -> Rules:
-        if resource.rules is not None:
-            return resource.rules()
-        return cast(Rules, kind_rules(resource.group, resource.kind))
-
     def stored_object(self, resource: ServedResource, record: Record) -> Object:
         """The stored object in the version of the resource, to be changed at will."""
-        return conversion.from_stored(resource, record.object())
-
-    def read(self, target: Target, obj: Object) -> Rules:
-        """Bring what was sent into the form of its kind, defaults included, in place; the rules for this write."""
-        resource = target.resource
-        objects.check_metadata_shape(obj, resource)
-        try:
-            return self._shaped(resource, obj)
-        except DecodeError as error:
-            version = str(obj.get("apiVersion", "")).rpartition("/")[2]
-            raise bad_request(
-                f'{obj["kind"]} in version "{version}" cannot be handled as a {resource.kind}: {error}'
-            ) from error
-
-    def _shaped(self, resource: ServedResource, obj: Object, *, applied: bool = False) -> Rules:
-        rules = self.rules(resource)
-        metadata = obj.get("metadata")
-        forgets = not resource.custom and isinstance(metadata, dict) and metadata.get("managedFields") == []
-        if not resource.custom:
-            rules = cast(Rules, cast(KindRules, rules).reading(obj))
-        if applied:
-            getattr(rules, "default_applied", rules.default)(obj)
-        else:
-            rules.default(obj)
-        if forgets:
-            # What is empty is gone by now, but this one is a wish: that nobody manages anything.
-            obj["metadata"]["managedFields"] = []
-        return rules
-
-    def _default_applied(self, resource: ServedResource, wanted: Object, obj: Object) -> Rules:
-        schema = resource.schema()
-        made = copy(obj)
-        try:
-            return self._shaped(resource, obj, applied=True)
-        except DecodeError as error:
-            why = error if schema is None else unreadable(wanted, made, schema, error)
-            raise plain_error(str(why)) from error
+        return conversion.stored_object(resource, record)
 
     def _admit(self, attempt: Attempt) -> None:
         for plugin in self.plugins.admission:
@@ -275,8 +228,8 @@ class Writer:
         metadata = obj["metadata"]
         self._name(resource, namespace, metadata)
         rules.prepare_create(obj)
-        self._check_identity(resource, obj)
-        self._raise_problems(resource, metadata.get("name") or "", rules.validate_create(obj))
+        checks.check_identity(resource, obj)
+        checks.raise_problems(resource, metadata.get("name") or "", rules.validate_create(obj))
         warnings += self._warnings(resource, obj, None)
         self._validate(attempt)
         if not dry_run and objects.is_version(metadata.get("resourceVersion") or ""):
@@ -302,14 +255,8 @@ class Writer:
     def _create_by_update(self, target: Target, rules: Rules, obj: Object, warnings: list[str]) -> Outcome:
         if target.may_create is not None:
             target.may_create()
-        self._drop_version(target, obj["metadata"])
+        checks.drop_version(target, obj["metadata"])
         return self._insert(target, rules, self._fields.updated(target, None, obj), warnings)
-
-    def _drop_version(self, target: Target, metadata: Object) -> None:
-        """What is new has no version yet, whatever its writer believes; a dry run leaves it as it is."""
-        objects.parse_version(metadata.get("resourceVersion") or "")
-        if not target.options.dry_run:
-            metadata.pop("resourceVersion", None)
 
     def _carry_over(self, target: Target, obj: Object, old: Object) -> None:
         """What a write to this subresource cannot change, where the kind's rules do not say it."""
@@ -335,7 +282,7 @@ class Writer:
         attempt = Attempt(
             "UPDATE", target.user, resource, target.subresource, namespace, name, obj, old, dry_run, warnings
         )
-        self._check_version(target, rules, obj, record)
+        checks.check_version(target, rules, obj, record)
         self._admit(attempt)
         obj = attempt.obj if attempt.obj is not None else obj
         owners.once_each(obj, warnings, admitted=True)
@@ -344,8 +291,8 @@ class Writer:
         # A scale is a way to write the object itself; other subresources have rules of their own.
         below = "" if target.subresource == "scale" else target.subresource
         rules.prepare_update(obj, old, below)
-        self._check_identity(resource, obj)
-        self._raise_problems(resource, name, rules.validate_update(obj, old, below))
+        checks.check_identity(resource, obj)
+        checks.raise_problems(resource, name, rules.validate_update(obj, old, below))
         warnings += self._warnings(resource, obj, old) if not below else []
         obj = settled(old, obj)
         self._validate(attempt)
@@ -358,49 +305,8 @@ class Writer:
             return Outcome(objects.ordered(obj), warnings=warnings)
         return self._put(target, record, obj, warnings)
 
-    def check_uid(self, target: Target, metadata: Object, old: Object | None) -> None:
-        """409 when what was sent has the uid of another object."""
-        uid = old["metadata"].get("uid", "") if old is not None else ""
-        if not metadata.get("uid") or metadata["uid"] == uid:
-            return
-        key = objects.registry_key(target.resource, target.namespace, target.name)
-        if target.options.dry_run:
-            key = key.removeprefix("/registry")
-        raise deleting.uid_conflict(target.resource, target.name, key, metadata["uid"], uid)
-
-    def _check_version(self, target: Target, rules: Rules, obj: Object, record: Record) -> None:
-        resource = target.resource
-        told = objects.parse_version(obj["metadata"].get("resourceVersion") or "")
-        if told == record.revision:
-            return
-        if told:
-            raise modified(resource.plural, target.name, group=resource.group)
-        if getattr(rules, "unconditional_update", True):
-            return
-        message = "Invalid value: 0: must be specified for an update"
-        cause = StatusCause("FieldValueInvalid", message, "metadata.resourceVersion")
-        raise invalid(resource.plural, target.name, (cause,), group=resource.group)
-
     def _warnings(self, resource: ServedResource, obj: Object, old: Object | None) -> list[str]:
         return [] if resource.custom else kind_warnings(resource.group, resource.kind, obj, old)
-
-    def _check_identity(self, resource: ServedResource, obj: Object) -> None:
-        """A custom object may call itself anything until it is validated; then nothing else is looked at."""
-        if not resource.custom:
-            return
-        told, expected = (obj["kind"], obj["apiVersion"]), (resource.kind, resource.api_version)
-        problems = [
-            StatusCause("FieldValueInvalid", f"Invalid value: {go_quote(found)}: must be {wanted}", field)
-            for field, found, wanted in zip(("kind", "apiVersion"), told, expected, strict=True)
-            if found != wanted
-        ]
-        if problems:
-            group = obj["apiVersion"].rpartition("/")[0]
-            raise invalid(obj["kind"], obj["metadata"].get("name") or "", problems, group=group)
-
-    def _raise_problems(self, resource: ServedResource, name: str, problems: Any) -> None:
-        if problems:
-            raise invalid(resource.kind, name, problems, group=resource.home)
 
     def _put(self, target: Target, record: Record, obj: Object, warnings: list[str]) -> Outcome:
         obj = objects.ordered(obj)
@@ -442,8 +348,3 @@ class Writer:
         if self.plugins.deletion is not None:
             return self.plugins.deletion.delete(resource, obj, options, now)
         return deleting.marked(obj, now)
-
-
-def _may_create(target: Target, rules: Rules) -> bool:
-    """Whether an update of what is not there creates it; for such kinds one of the status does so too."""
-    return target.subresource in ("", "status") and getattr(rules, "create_on_update", False)
