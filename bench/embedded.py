@@ -111,7 +111,7 @@ async def embedded(folder: Path, *flags: str) -> AsyncGenerator[tuple[Server, fl
     port = _free_port()
     started = time.perf_counter()
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "penstock.cli.cluster", "start", f"--data-dir={folder}", f"--port={port}", *flags),
+        *(sys.executable, "-m", "penstock", "cluster", "start", f"--data-dir={folder}", f"--port={port}", *flags),
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )

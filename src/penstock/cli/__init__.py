@@ -54,6 +54,10 @@ def _dispatch(arguments: list[str]) -> int:
         verb = "version"
     if verb in FAST:
         return _fast(verb, rest)
+    if verb == "cluster" and rest[:1] == ["start"] and not {"-h", "--help"} & {*rest}:
+        from penstock.cli.foreground import main as start
+
+        return start(rest[1:])
     from penstock.cli.app import run
 
     return run(verb, rest)

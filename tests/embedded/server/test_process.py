@@ -26,7 +26,7 @@ WITHIN = 40.0
 async def command(*arguments: str, home: Path) -> tuple[int, str, str]:
     """Run `penstock cluster`; its exit code, data and words."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "penstock.cli.cluster", *arguments),
+        *(sys.executable, "-m", "penstock", "cluster", *arguments),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "XDG_STATE_HOME": str(home)},

@@ -72,6 +72,8 @@ class ServiceAddresses:
         ips = spec.get("clusterIPs", [])
         if not needs_cluster_ip(spec) or ips[:1] == ["None"] or (ips and ips == before.get("clusterIPs")):
             return
+        if not ips and before and needs_cluster_ip(before):
+            return  # a Service that came into being by its status never got one, and gets one with another type only
         if not ips:
             chosen = str(RANGE.network_address) if dry_run else self._free_ip()
             spec["clusterIP"], spec["clusterIPs"] = chosen, [chosen]

@@ -168,7 +168,8 @@ class PersistentVolumeRules(ClusterRules):
         same(problems, new["spec"]["volumeMode"], old["spec"]["volumeMode"], "volumeMode")
         affinity, before = new["spec"].get("nodeAffinity"), old["spec"].get("nodeAffinity")
         if before is not None and not _same_nodes(affinity, before):
-            value = None if affinity is None else internal_form("core.VolumeNodeAffinity", affinity)
+            told = self.sent(new)["spec"].get("nodeAffinity")
+            value = None if told is None else internal_form("core.VolumeNodeAffinity", told)
             detail = "field is immutable, except for updating from beta label to GA"
             problems.append(invalid("nodeAffinity", value, detail))
 

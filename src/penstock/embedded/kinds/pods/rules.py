@@ -213,6 +213,8 @@ def _frozen(spec: Object, before: Object) -> Object:
         if spec.get(kind):
             pairs = zip(spec[kind], before[kind], strict=True)
             kept[kind] = [{**one, "image": other.get("image", "")} for one, other in pairs]
+        elif kind == "initContainers":
+            kept.pop(kind, None)
     for name in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
         kept.pop(name, None)
         if name in before:
