@@ -15,6 +15,7 @@ from penstock.sops.age import AgeService
 from penstock.sops.aws import AwsCredentials, AwsOwnIdentity, AwsService, AwsServiceAccount
 from penstock.sops.azure import AzureService
 from penstock.sops.gcp import GcpService
+from penstock.sops.granted import Granted
 from penstock.sops.identity import ServiceAccount
 from penstock.sops.keys import AgeKey, AwsKey, PgpKey
 from penstock.sops.vault import VaultService
@@ -273,3 +274,16 @@ async def test_keys_that_need_the_cluster_do_not_travel() -> None:
     keys = await material(Decryption("sops", "", "reader"), service_accounts=Accounts())
     assert keys is not None
     assert not keys.travels
+    with pytest.raises(sops.KeyFileError, match="away from the cluster"):
+        keyring_of(keys)
+
+
+async def test_what_the_cluster_grants_beforehand_travels() -> None:
+    granted = Granted("apps", "reader", {"eks.amazonaws.com/role-arn": "x"}, {"sts.amazonaws.com": "planted"})
+    keys = KeyMaterial(provider="sops", account="reader", granted=granted)
+    assert keys.travels
+    assert "planted" not in repr(keys)
+    service = keyring_of(pickle.loads(pickle.dumps(keys))).services["kms"]
+    assert isinstance(service, AwsService)
+    assert isinstance(service.identity, AwsServiceAccount), "never the controller itself"
+    assert await service.identity.account.token("sts.amazonaws.com") == "planted"

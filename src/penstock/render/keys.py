@@ -99,12 +99,16 @@ async def read_keys(
 
 
 def keyring_of(keys: KeyMaterial) -> Keyring:
-    """All key services that key material opens, with the controller's own identity for clouds and Vaults."""
+    """All key services that key material opens; clouds are asked as its account, or else as the controller itself."""
     if keys.provider != PROVIDER:
         return Keyring()
+    if not keys.travels:
+        raise KeyFileError(f"the keys of the service account {keys.account!r} cannot be used away from the cluster")
     credentials = import_keys(keys.data, secret=keys.secret, only_age=keys.only_age)
     settings = DecryptionSettings(environment=keys.environment)
-    return Keyring(identities(None) | _vault(None, settings) | credentials.services())
+    granted = keys.granted
+    account = ServiceAccount(granted, granted.namespace, granted.name) if granted is not None else None
+    return Keyring(identities(account) | _vault(account, settings) | credentials.services())
 
 
 async def _imported(

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.api.kustomization import KustomizationSpec
+    from penstock.sops.granted import Granted
 
 
 @dataclass(frozen=True, slots=True)
 class KeyMaterial:
     """What opens encrypted files, as plain data: it travels to a worker process and becomes a key ring there.
 
-    Clouds and Vaults that are asked as a service account need the cluster. Such keys do not travel: `render` then has
-    to be called in this process, in a thread, with an open key ring.
+    Clouds that are asked as a service account need what the cluster says of it, which is granted beforehand. Without
+    that, such keys do not travel: `render` has to be called in this process, in a thread, with an open key ring.
     """
 
     provider: str
@@ -35,13 +36,15 @@ class KeyMaterial:
     """Whether MACs are looked at."""
     account: str = ""
     """The service account as which clouds are asked; empty: as the controller itself."""
+    granted: Granted | None = field(default=None, repr=False)
+    """What the cluster says of that account."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """`VAULT_*` of the controller, for those who bring no token."""
 
     @property
     def travels(self) -> bool:
         """Whether the key ring can be opened in another process."""
-        return not self.account
+        return not self.account or self.granted is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from penstock.controllers.kustomization.accounts import SERVICE_ACCOUNTS, Accounts
 from penstock.kube.resources import CONFIG_MAPS, SECRETS
 from penstock.sops import Format
 from tests.controllers.kustomization.manifests import secret
 from tests.sops.rings import new_hybrid_ring, new_ring
 
 if TYPE_CHECKING:
+    from penstock.controllers.kustomization.settings import Settings
     from tests.controllers.kustomization.world import World
     from tests.sops.rings import Ring
 
@@ -110,3 +113,35 @@ async def test_ones_own_keys_stand_in_front_of_those_of_the_operator(world: Worl
     await world.source("v2", {"secret.yaml": await operators.encrypt(secret("a").encode(), Format.YAML, **RULES)})
     ready = await world.until_failed("BuildFailed")
     assert PLAIN not in ready["message"], "whoever names keys has only these, and errors never show what is inside"
+
+
+class TestServiceAccounts:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        gates = replace(settings.gates, object_level_workload_identity=True)
+        return replace(settings, gates=gates, default_decryption_service_account="reader")
+
+    @pytest.mark.parametrize("named", [True, False], ids=["that the spec names", "that the operator names"])
+    async def test_ask_beside_the_keys_of_a_secret(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, named: bool
+    ) -> None:
+        """What the cluster says of the account is asked before the build, which runs elsewhere."""
+        asked: list[tuple[str, str]] = []
+        real = Accounts.token
+
+        async def token(self: Accounts, namespace: str, name: str, audience: str) -> str:
+            asked.append((name, audience))
+            return await real(self, namespace, name, audience)
+
+        monkeypatch.setattr(Accounts, "token", token)
+        name = "own" if named else "reader"
+        body = {"metadata": {"name": name, "annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/x"}}}
+        await world.client.create(SERVICE_ACCOUNTS, body, namespace=world.namespace)
+        ring = new_ring()
+        await keys(world, "keys", age=ring.text)
+        await world.source("v1", {"secret.yaml": await ring.encrypt(secret("a").encode(), Format.YAML, **RULES)})
+        decryption = {"provider": "sops", "secretRef": {"name": "keys"}}
+        await world.kustomization(decryption=decryption | ({"serviceAccountName": "own"} if named else {}))
+        await world.until_applied("v1")
+        assert await data(world, "a") == {"key": PLAIN}
+        assert set(asked) == {(name, "sts.amazonaws.com")}

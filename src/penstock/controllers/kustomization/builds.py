@@ -6,7 +6,6 @@ outside the artifact is never kept. Results are kept compressed: they take a ten
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING
@@ -25,13 +24,10 @@ if TYPE_CHECKING:
     from penstock.controllers.kustomization.references import References
     from penstock.controllers.kustomization.settings import Settings
     from penstock.runtime import WorkerPool
-    from penstock.sops import Keyring
 
 MOST_BYTES = 64 << 20
 TIMEOUT = 120.0
 """Seconds for one build."""
-THREADS = 2
-"""Builds at once that ask for keys on their way."""
 
 
 class Builds:
@@ -46,7 +42,6 @@ class Builds:
         self._most_bytes = most_bytes
         self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._bytes = 0
-        self._threads = asyncio.Semaphore(THREADS)
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(Rendered).decode
 
@@ -57,28 +52,17 @@ class Builds:
         if (kept := self._kept.get(key)) is not None:
             self._kept.move_to_end(key)
             return self._decode(zlib.decompress(kept))
-        rendered = await self._rendered(kustomization, root, recipe)
+        rendered = await self._rendered(root, recipe)
+        # What an account may open is asked each time: it may lose its rights.
         if rendered.cacheable and not (recipe.keys and recipe.keys.account):
             self._keep(key, rendered)
         return rendered
 
-    async def _rendered(self, kustomization: Kustomization, root: Path, recipe: Recipe) -> Rendered:
-        keyring = await self._references.account_keyring(kustomization)
-        if keyring is not None:
-            # Its keys are asked for from this process. They are never in a cache: the account may lose its rights.
-            return await self._rendered_here(root, recipe, keyring)
+    async def _rendered(self, root: Path, recipe: Recipe) -> Rendered:
         try:
             return await self._pool.run(render, root, recipe, None, timeout=TIMEOUT)
         except WorkerError as error:
             raise Halt("BuildFailed", str(error)) from error
-
-    async def _rendered_here(self, root: Path, recipe: Recipe, keyring: Keyring) -> Rendered:
-        """Build in a thread, a few at a time. Its memory has no limit, and after the time is up it ends on its own."""
-        try:
-            async with self._threads, asyncio.timeout(TIMEOUT):
-                return await asyncio.to_thread(render, root, recipe, keyring)
-        except TimeoutError:
-            raise Halt("BuildFailed", f"the build took more than {TIMEOUT:g} seconds") from None
 
     async def _recipe(self, kustomization: Kustomization) -> Recipe:
         """Everything that decides the build; what cannot be read fails it."""

@@ -12,14 +12,9 @@ from penstock.controllers.kustomization.tenant import acting
 from penstock.errors import PenstockError
 from penstock.kube.errors import KubeError, NotFound
 from penstock.kube.resources import CONFIG_MAPS, SECRETS
-from penstock.render import (
-    Decryption,
-    DecryptionSettings,
-    KeyMaterial,
-    merge_variables,
-    open_keyring,
-    verifies_mac,
-)
+from penstock.render import KeyMaterial, merge_variables, verifies_mac
+from penstock.sops.granted import grant
+from penstock.sops.identity import ServiceAccount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.api.references import SecretKeyReference
     from penstock.controllers.kustomization.settings import Settings
     from penstock.kube import Client, Object
-    from penstock.sops import Keyring
+    from penstock.sops.granted import Granted
 
 
 class BadReference(PenstockError):
@@ -72,32 +67,16 @@ class References:
             only_age=not own,
             verify=verifies_mac(kustomization.metadata.annotations),
             account=self._decryption_account(kustomization),
+            granted=await self._granted(kustomization),
             environment=self._environment,
         )
 
-    async def account_keyring(self, kustomization: Kustomization) -> Keyring | None:
-        """The keys that a service account of the tenant opens, if the spec names one for decryption."""
-        decryption, namespace = kustomization.spec.decryption, kustomization.metadata.namespace
-        account = self._decryption_account(kustomization)
-        if decryption is None or not account:
+    async def _granted(self, kustomization: Kustomization) -> Granted | None:
+        """What the cluster says of the account that asks for keys, if there is one. It is asked anew for every run."""
+        name = self._decryption_account(kustomization)
+        if not name:
             return None
-        shared = self._settings.age_secret
-        settings = DecryptionSettings(
-            age_secret=(self._settings.runtime_namespace, shared) if shared else None,
-            service_accounts=Accounts(self._client),
-            environment=self._environment,
-        )
-        asked = Decryption(
-            decryption.provider,
-            decryption.secret_ref.name if decryption.secret_ref else "",
-            account,
-        )
-
-        async def read(place: str, name: str) -> Mapping[str, bytes]:
-            reader = self._reader(kustomization) if place == namespace else self._client
-            return await self._secret(reader, place, name)
-
-        return await open_keyring(asked, namespace, read, settings)
+        return await grant(ServiceAccount(Accounts(self._client), kustomization.metadata.namespace, name))
 
     def _decryption_account(self, kustomization: Kustomization) -> str:
         """The account that asks for keys: the one of the spec, or else the operator's default."""
