@@ -18,7 +18,7 @@ from penstock.sources.access import AccessError, Trust, proxy, trust
 from penstock.sources.oci import Connection, OCIRemote, parse_repository
 from penstock.sources.oci.clouds import cloud_credential
 from penstock.sources.oci.credentials import Credential, CredentialsError, combine, from_secret
-from penstock.sources.oci.reference import InvalidReference, is_digest
+from penstock.sources.oci.reference import InvalidReference, check_digest
 from penstock.sources.oci.remote import digest_of
 from penstock.sources.oci.verification import CosignKeys, Identity, Keyless, VerificationFailed
 from penstock.sources.oci.verification.notation import from_secret as notation
@@ -53,8 +53,9 @@ class OCIRepositories(SourceKind[OCIRepository]):
         yield OCIRemote(spec.url, connection, reference=spec.ref, layer=spec.layer_selector, verifier=verifier)
 
     def at(self, source: OCIRepository, revision: str) -> OCIRepository | None:
-        digest = digest_of(revision)
-        if not is_digest(digest):
+        try:
+            digest = check_digest(digest_of(revision))
+        except InvalidReference:
             return None
         return msgspec.structs.replace(
             source, spec=msgspec.structs.replace(source.spec, ref=OCIReference(digest=digest))
