@@ -6,6 +6,8 @@ import asyncio
 import signal
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from penstock.api import crd
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.source import KINDS
@@ -33,6 +35,7 @@ async def annotate(client: Client, namespace: str, resource: Any, **annotations:
     await client.patch(resource, "app", namespace, change)
 
 
+@pytest.mark.timeout(150)  # two processes are started one after the other, and each wait has its own bound
 async def test_the_pin_holds(cluster: Cluster, tmp_path: Path) -> None:
     client, namespace = cluster.client, cluster.namespace
     await define(client, *(crd(kind) for kind in ("Kustomization", *KINDS)))
