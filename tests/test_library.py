@@ -74,6 +74,19 @@ def test_secrets(tmp_path: Path) -> None:
         assert b"hunter2" in penstock.decrypt(sealed, age_keys=keys, form=Format.JSON)
 
 
+def test_a_kustomization_may_want_macs_to_be_checked(tmp_path: Path) -> None:
+    plain = b"apiVersion: v1\nkind: Secret\nmetadata:\n  name: keys\nstringData:\n  password: hunter2\n"
+    sealed = asyncio.run(RING.encrypt(plain, Format.YAML, encrypted_regex="^stringData$"))
+    tampered = sealed.replace(b"name: keys", b"name: kees")
+    assert tampered != sealed
+    (tmp_path / "secret.yaml").write_bytes(tampered)
+    wanted = kustomization(path="", decryption={"provider": "sops"})
+    assert penstock.build(tmp_path, kustomization=wanted, age_keys=[RING.text])
+    wanted["metadata"]["annotations"] = {"penstock.dev/sops-mac": "verify"}
+    with pytest.raises(PenstockError, match="MAC"):
+        penstock.build(tmp_path, kustomization=wanted, age_keys=[RING.text])
+
+
 async def test_what_blocks_says_so_in_a_coroutine(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"asyncio.to_thread\(build"):
         penstock.build(tmp_path, kustomization=kustomization(path=""))

@@ -17,7 +17,7 @@ from penstock.controllers.kustomization.settings import Settings
 from penstock.errors import PenstockError
 from penstock.kube import ObjectRef
 from penstock.kube.errors import Forbidden, NotFound
-from penstock.render import BuildFailed, KeyMaterial, Recipe, merge_variables, owned, prepare, render
+from penstock.render import BuildFailed, KeyMaterial, Recipe, merge_variables, owned, prepare, render, verifies_mac
 from penstock.render.masking import is_masked, masked, masked_ciphertext
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ def rehearse_now(kustomization: Kustomization, root: Path, inputs: Inputs) -> Re
     """The same, while the caller waits."""
     spec, keys = kustomization.spec, inputs.keys
     if inputs.keyring is not None and spec.decryption is not None:
-        keys = keys or KeyMaterial(provider=spec.decryption.provider)
+        verify = verifies_mac(kustomization.metadata.annotations)
+        keys = keys or KeyMaterial(provider=spec.decryption.provider, verify=verify)
     built = render(root, _recipe(spec, inputs, keys, inputs.variables), inputs.keyring).objects
     stays_closed = spec.decryption is not None and keys is None
     if stays_closed:
