@@ -270,6 +270,22 @@ async def test_what_a_variable_of_a_secret_says_is_not_shown(world: World) -> No
     assert world.printed() == ["hi", "geheim"]
 
 
+async def test_no_secret_is_quoted_in_what_the_server_refuses(world: World) -> None:
+    client, namespace = world.cluster.client, world.cluster.namespace
+    body = {"metadata": {"name": "vars"}, "stringData": {"port": "GEHEIMNIS", "short": "GX"}}
+    await client.create(SECRETS, body, namespace=namespace)
+    await world.declare(postBuild={"substituteFrom": [{"kind": "Secret", "name": "vars"}]})
+    ports = "[{port: 80, name: '${port}'}, {port: 81, name: '${short}'}]"
+    await world.files(
+        {"web.yaml": f"apiVersion: v1\nkind: Service\nmetadata: {{name: web}}\nspec: {{ports: {ports}}}\n"}
+    )
+    code, out, err = await world.diff()
+    assert code == 2
+    assert "spec.ports[0].name" in err
+    assert "*****" in err
+    assert not any(word in out + err for word in ("GEHEIMNIS", "GX"))
+
+
 @pytest.mark.parametrize(
     "arguments", [["diff", "ks"], ["diff", "ks", "a", "--bad"], ["diff", "ks", "a", "--timeout", "soon"]]
 )

@@ -54,6 +54,25 @@ def is_masked(obj: Any) -> bool:
     return obj in (MASK, ENCODED_MASK)
 
 
+def hidden_values(objects: Sequence[Object], shown: Sequence[Object]) -> frozenset[str]:
+    """The texts that a mask stands for, so that they can be kept out of messages."""
+    found: set[str] = set()
+    for obj, masked_obj in zip(objects, shown, strict=True):
+        _collect(obj, masked_obj, found)
+    return frozenset(found)
+
+
+def _collect(value: Any, shown: Any, found: set[str]) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _collect(item, shown.get(key), found)
+    elif isinstance(value, list):
+        for item, other in zip(value, shown, strict=True):
+            _collect(item, other, found)
+    elif shown in (MASK, ENCODED_MASK) and value != shown:
+        found.add(str(value))
+
+
 def _object(obj: Object, other: Object | None) -> Object:
     """The identity is never masked: a suffix in a name is a digest of the content, and no secret."""
     known = other if other is not None and obj.get("kind") == other.get("kind") else {}

@@ -18,7 +18,7 @@ from penstock.errors import PenstockError
 from penstock.kube import ObjectRef
 from penstock.kube.errors import Forbidden, NotFound
 from penstock.render import BuildFailed, KeyMaterial, Recipe, merge_variables, owned, prepare, render, verifies_mac
-from penstock.render.masking import is_masked, masked, masked_ciphertext
+from penstock.render.masking import hidden_values, is_masked, masked, masked_ciphertext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +61,8 @@ class Rehearsed:
     """The objects with such values."""
     opaque: frozenset[ObjectRef] = frozenset()
     """Those whose values nobody could decrypt."""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    """The texts behind the masks; no message may quote them."""
 
 
 async def inputs_of(
@@ -134,7 +136,8 @@ def rehearse_now(kustomization: Kustomization, root: Path, inputs: Inputs) -> Re
     if keys is not None or _public(inputs) != inputs.variables:
         shown = masked(built, _seen_by_anybody(root, _recipe(spec, inputs, None, _public(inputs)), closed=stays_closed))
     objects, written = _prepared(kustomization, built), _owned(kustomization, built)
-    return Rehearsed(objects, written, _owned(kustomization, shown), _masked_refs(shown), opaque)
+    secrets = hidden_values(built, shown)
+    return Rehearsed(objects, written, _owned(kustomization, shown), _masked_refs(shown), opaque, secrets)
 
 
 def _recipe(spec: KustomizationSpec, inputs: Inputs, keys: KeyMaterial | None, variables: Mapping[str, str]) -> Recipe:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import msgspec
 
 from penstock.api import decode
 from penstock.api.kustomization import Kustomization
-from penstock.apply import Discretion, Owner
+from penstock.apply import ApplyFailed, Discretion, Owner
+from penstock.apply.refusals import HIDDEN, SHORT
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.references import References
 from penstock.controllers.kustomization.settings import Settings
@@ -54,15 +56,28 @@ async def compare(
     acting = msgspec.structs.replace(kustomization, spec=spec)
     async with _targets(client, settings) as targets, targets.open(acting) as target:
         objects = [await _filled(target.client, obj, rehearsed) for obj in rehearsed.objects]
-        return await target.applier.preview(
-            objects,
-            owner=Owner(kustomization.metadata.name, kustomization.metadata.namespace),
-            force=spec.force,
-            ignore=spec.ignore,
-            before=kustomization.status.inventory,
-            prunes=spec.prune,
-            discretion=Discretion(hidden=rehearsed.hidden, reveal=reveal),
-        )
+        try:
+            return await target.applier.preview(
+                objects,
+                owner=Owner(kustomization.metadata.name, kustomization.metadata.namespace),
+                force=spec.force,
+                ignore=spec.ignore,
+                before=kustomization.status.inventory,
+                prunes=spec.prune,
+                discretion=Discretion(hidden=rehearsed.hidden, reveal=reveal),
+            )
+        except ApplyFailed as error:
+            problems = [_discreet(problem, rehearsed.secrets) for problem in error.problems]
+            raise ApplyFailed(problems, error.changes, reason=error.reason) from None
+
+
+def _discreet(message: str, secrets: frozenset[str]) -> str:
+    """The message without secret texts; a server quotes what it refuses. Short ones count only as whole words."""
+    wanted = sorted(filter(None, secrets), key=len, reverse=True)
+    if not wanted:
+        return message
+    patterns = (re.escape(text) if len(text) >= SHORT else rf"\b{re.escape(text)}\b" for text in wanted)
+    return re.sub("|".join(patterns), HIDDEN, message)
 
 
 async def with_status(client: Client, kustomization: Kustomization) -> Kustomization:
