@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 PORTS = {"artifacts": 9090, "metrics": 8080, "healthz": 9440}
 USER = 65532
 """The user that the image is made for; no right of it is needed."""
+SCRATCH = "/scratch"
+"""Where temporary files go: nothing else of the image can be written."""
 _SELECTOR = {"app": NAME}
 
 
@@ -87,14 +89,14 @@ def _container(options: InstallOptions) -> Object:
             _field("RUNTIME_NAMESPACE", "metadata.namespace"),
             _field("POD_NAME", "metadata.name"),
             _field("POD_IP", "status.podIP"),
-            {"name": "HOME", "value": "/tmp"},  # noqa: S108 - a volume of the pod's own
+            *({"name": name, "value": SCRATCH} for name in ("HOME", "TMPDIR")),
         ],
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in PORTS.items()],
         "livenessProbe": {"httpGet": {"path": "/healthz", "port": "healthz"}},
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "healthz"}},
         "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
         "securityContext": security,
-        "volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "temp", "mountPath": "/tmp"}],  # noqa: S108
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}, {"name": "temp", "mountPath": SCRATCH}],
     }
 
 
