@@ -53,10 +53,10 @@ def blocks(text: str) -> list[Block]:
     ]
 
 
-async def follow(page: Path, folder: Path, *, without: tuple[str, ...] = ()) -> tuple[int, str]:
+async def follow(page: Path, folder: Path, *, without: tuple[str, ...] = (), within: float = WITHIN) -> tuple[int, str]:
     """Run the blocks of a page in a folder; the exit code, and all that was printed.
 
-    Lines that begin with a program in `without` are left out.
+    Lines that begin with a program in `without` are left out; it may take `within` seconds.
     """
     script = await asyncio.to_thread(_prepare, page, folder, without)
     process = await asyncio.create_subprocess_exec(
@@ -68,7 +68,7 @@ async def follow(page: Path, folder: Path, *, without: tuple[str, ...] = ()) -> 
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(within):
             out, _ = await process.communicate()
     finally:
         if process.returncode is None:

@@ -14,7 +14,7 @@ from penstock.cli.up import example
 from penstock.cli.up.folders import find
 from penstock.errors import PenstockError
 from penstock.kustomize import build_result
-from tests.cli.up.repositories import up
+from tests.cli.up.repositories import LIMIT, up
 from tests.controlplane.build import NoGo
 from tests.kustomize.differential import real
 
@@ -99,6 +99,7 @@ def test_the_real_kustomize_builds_it_too(folder: str) -> None:
 
 
 @pytest.mark.parametrize("environment", CLUSTERS)
+@pytest.mark.timeout(LIMIT)
 def test_all_of_it_becomes_ready(environment: str) -> None:
     ended = up(f"--cluster={environment}", "--once", "--offline")
     assert (ended.returncode, ended.stdout) == (0, "16/16 Ready\n"), ended.stderr

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.cli.up.first import BrokenFile, read, sync
+from penstock import embedded
+from penstock.api import crds
+from penstock.cli.up.first import BrokenFile, prepare, read, sync
+from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
+from penstock.controllers.kustomization.source import KINDS
+from penstock.errors import UsageError
+from penstock.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, SECRETS
 from tests.cli.up.repositories import SOURCE, kustomization, small, write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from penstock.kube import Client
 
 
 @pytest.mark.parametrize(
@@ -53,3 +62,28 @@ def test_a_broken_file_that_must_be_read(tmp_path: Path) -> None:
 def test_what_is_no_object_is_left_out(tmp_path: Path) -> None:
     root = write(tmp_path, {"a.yaml": "a: 1\n---\n- b\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: key}\n"})
     assert [obj["metadata"]["name"] for obj in read([root / "a.yaml"])] == ["key"]
+
+
+async def definition(client: Client) -> tuple[str, int]:
+    """Which version of a definition the cluster has, by identity and by change."""
+    metadata = (await client.get(CUSTOM_RESOURCE_DEFINITIONS, crds()[0]["metadata"]["name"]))["metadata"]
+    return metadata["uid"], metadata["generation"]
+
+
+async def test_a_cluster_is_prepared_and_asked_again(imported: None, tmp_path: Path) -> None:
+    """On a cluster of its own: everything in it is asked to run again."""
+    root = write(small(tmp_path), {"clusters/other/apps.yaml": kustomization("settings")})
+    wanted = await asyncio.to_thread(sync, root, "clusters/dev")
+    other = await asyncio.to_thread(sync, root, "clusters/other")
+    key = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}}
+    async with embedded.cluster(workloads=False) as running, running.client() as client:
+        await prepare(client, [key], wanted, token="first")
+        assert await client.get(SECRETS, "key", "flux-system")
+        before = await definition(client)
+        await prepare(client, [], wanted, token="second", guest=True)
+        assert await definition(client) == before
+        for resource in (KUSTOMIZATIONS, KINDS["GitRepository"]):
+            metadata = (await client.get(resource, "flux-system", "flux-system"))["metadata"]
+            assert metadata["annotations"] == {"reconcile.fluxcd.io/requestedAt": "second"}
+        with pytest.raises(UsageError, match=r"follows './clusters/dev', and not './clusters/other'"):
+            await prepare(client, [], other, token="third")

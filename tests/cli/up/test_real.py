@@ -11,12 +11,12 @@ import pytest
 from penstock.embedded import simulate_pods
 from penstock.kube import connect, load
 from penstock.kube.resources import CONFIG_MAPS, DEPLOYMENTS
+from tests.cli.up.repositories import LIMIT, WITHIN
 from tests.controlplane.plane import controlplane
-
-WITHIN = 50.0
 
 
 @pytest.mark.real
+@pytest.mark.timeout(LIMIT)
 async def test_the_example_becomes_ready() -> None:
     """On a control plane of its own: the example takes the whole cluster, and other tests share the other one."""
     async with controlplane() as plane, connect(await asyncio.to_thread(load, plane.kubeconfig)) as client:

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pexpect
+import pytest
 
-from tests.cli.up.repositories import CONFIG, WITHIN, kustomization, small, write
+from tests.cli.up.repositories import CONFIG, LIMIT, WITHIN, kustomization, small, write
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -34,6 +35,7 @@ def terminal(*arguments: str, height: int = 40) -> Generator[pexpect.spawn[str]]
         child.close(force=True)
 
 
+@pytest.mark.timeout(LIMIT)
 def test_from_the_first_picture_to_the_last(tmp_path: Path) -> None:
     root = write(small(tmp_path), {"clusters/prod/apps.yaml": kustomization("settings")})
     with terminal(str(root)) as child:

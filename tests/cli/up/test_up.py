@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.cli import main
-from tests.cli.up.repositories import CONFIG, SOURCE, kustomization, small, up, write
+from tests.cli.up.repositories import CONFIG, LIMIT, SOURCE, kustomization, small, up, write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+pytestmark = pytest.mark.timeout(LIMIT)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ from penstock.api import crds
 from penstock.cli.up.folders import SYNC, manifests
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.source import GROUP, KINDS
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, UsageError
 from penstock.kube import ObjectRef
+from penstock.kube.errors import NotFound
 from penstock.kube.resources import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, group_of
 from penstock.runtime.triggers import REQUESTED_AT
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 MANAGER = "penstock"
 HOME = "flux-system"
+_KUSTOMIZATION_CRD = f"{KUSTOMIZATIONS.plural}.{KUSTOMIZATIONS.group}"
 _NOWHERE = "https://localhost/"
 """Of a directory that has no remote; it is never asked, because the directory stands for it."""
 
@@ -86,13 +88,19 @@ def _is_object(value: Any) -> bool:
     )
 
 
-async def prepare(client: Client, objects: Sequence[Object], wanted: Sync, *, token: str) -> None:
+async def prepare(client: Client, objects: Sequence[Object], wanted: Sync, *, token: str, guest: bool = False) -> None:
     """Put the definitions, the objects that come first and the sync into the cluster, in this order.
 
-    What is there already is asked to run again: what it says of itself may be older than the files.
+    What is there already is asked to run again: what it says of itself may be older than the files. A guest leaves
+    the definitions that a cluster has as they are. A cluster that follows another folder is refused: it would lose
+    everything that is not in this one.
     """
+    there = {obj["metadata"]["name"] for obj in (await client.list(CUSTOM_RESOURCE_DEFINITIONS)).items}
+    if _KUSTOMIZATION_CRD in there:
+        await _check_folder(client, wanted)
+    missing = [one for one in crds() if not guest or one["metadata"]["name"] not in there]
     namespaces = {HOME, wanted.namespace} | {obj["metadata"].get("namespace") or HOME for obj in objects}
-    await _all(_define(client), *(_namespace(client, name) for name in sorted(namespaces)))
+    await _all(_define(client, missing), *(_namespace(client, name) for name in sorted(namespaces)))
     for obj in objects:
         resource = await client.discovery.resource(obj["apiVersion"], obj["kind"])
         if resource.namespaced:
@@ -107,9 +115,10 @@ async def prepare(client: Client, objects: Sequence[Object], wanted: Sync, *, to
 
 
 async def ask(client: Client, resource: Resource, ref: ObjectRef, token: str) -> None:
-    """Ask for a run, as `flux reconcile` does."""
+    """Ask for a run, as `flux reconcile` does; what is gone needs none."""
     body = {"metadata": {"annotations": {REQUESTED_AT: token}}}
-    await client.patch(resource, ref.name, ref.namespace, body, manager=MANAGER)
+    with suppress(NotFound):
+        await client.patch(resource, ref.name, ref.namespace, body, manager=MANAGER)
 
 
 async def _all(*work: Coroutine[Any, Any, object]) -> None:
@@ -125,8 +134,25 @@ async def _all(*work: Coroutine[Any, Any, object]) -> None:
         raise first from None
 
 
-async def _define(client: Client) -> None:
-    definitions = crds()
+async def _check_folder(client: Client, wanted: Sync) -> None:
+    ref = wanted.kustomization
+    try:
+        found = await client.get(KUSTOMIZATIONS, ref.name, ref.namespace)
+    except NotFound:
+        return
+    has, wants = (_path(one.get("spec") or {}) for one in (found, wanted.objects[-1]))
+    if has != wants:
+        raise UsageError(
+            f"Kustomization/{ref.namespace}/{ref.name} of the cluster follows './{has}', and not './{wants}'; "
+            "take another cluster or another --data-dir"
+        )
+
+
+def _path(spec: dict[str, Any]) -> PurePosixPath:
+    return PurePosixPath(spec.get("path") or ".")
+
+
+async def _define(client: Client, definitions: Sequence[Object]) -> None:
     await _all(
         *(
             client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition, manager=MANAGER, force=True)
@@ -163,7 +189,7 @@ def _own(root: Path, folder: str) -> Sync | None:
         named: dict[str, Any] = spec.get("sourceRef") or {}
         own = ObjectRef.of(obj)
         ref = ObjectRef(GROUP, named.get("kind", ""), named.get("namespace") or own.namespace, named.get("name", ""))
-        if PurePosixPath(spec.get("path") or ".") == PurePosixPath(folder) and ref in sources:
+        if _path(spec) == PurePosixPath(folder) and ref in sources:
             return Sync((sources[ref], obj), ref, own)
     return None
 

@@ -82,7 +82,7 @@ async def run(plan: Plan) -> int:
         client = await stack.enter_async_context(connect(connection))
         workspace, wanted = await _wanted(plan)
         objects = await asyncio.to_thread(first.read, [*plan.place.first, *plan.first])
-        await first.prepare(client, objects, wanted, token=f"up-{time.time():.3f}")
+        await first.prepare(client, objects, wanted, token=f"up-{time.time():.3f}", guest=plan.real)
         options = Options(storage=home / "controllers", kustomize=Settings(requeue_dependency=Duration(5 * SECOND)))
         local = LocalSources(workspace, offline=plan.offline)
         manager = await stack.enter_async_context(assembled(client, options, local=local))
@@ -197,6 +197,6 @@ def _shown(title: str, hint: str, *, live: bool) -> View | nullcontext[Lines]:
         from penstock.cli.up.view import Heading, View
 
         return View(Heading(title, hint))
-    say(title)
-    say(hint)
+    for words in filter(None, (title, hint)):
+        say(words)
     return nullcontext(Lines())
