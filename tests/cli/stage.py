@@ -20,13 +20,17 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from penstock.api import crd
 from penstock.cli import main
 from penstock.cli.catalogue import ENTRIES, by_kind
 from penstock.cli.verbs import VERBS
 from penstock.kube import WatchCache
 from penstock.runtime.triggers import REQUESTED_AT
+from tests.controlplane.build import NoGo
 from tests.definitions import define
+from tests.peers import flux
 from tests.waiting import following
 
 if TYPE_CHECKING:
@@ -130,6 +134,19 @@ class Stage:
 
     async def run(self, *arguments: str) -> Ended:
         return await asyncio.to_thread(command, *self.arguments(*arguments))
+
+    async def flux(self, *arguments: str) -> Ended:
+        """What the real `flux` does on the same cluster and namespace; the test is skipped where it cannot be built."""
+        try:
+            program = await asyncio.to_thread(flux)
+        except NoGo as error:
+            pytest.skip(f"not here: {error}")
+        where = (f"--kubeconfig={self.cluster.kubeconfig}", f"--namespace={self.namespace}")
+        process = await asyncio.create_subprocess_exec(
+            *(str(program), *arguments, *where), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        out, err = await process.communicate()
+        return Ended(process.returncode or 0, out.decode(), err.decode())
 
     async def create(
         self,

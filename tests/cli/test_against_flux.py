@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from penstock.kube.resources import CONFIG_MAPS
-from tests.cli.stage import Ended, Stage, artifact, handled, ready
+from tests.cli.stage import Stage, artifact, handled, ready
 from tests.cli.test_events import tell
 from tests.cli.test_inspecting import owned
-from tests.peers import flux
 
 pytestmark = pytest.mark.real
-
-
-async def real(stage: Stage, *arguments: str) -> Ended:
-    """What the real command does."""
-    where = (f"--kubeconfig={stage.cluster.kubeconfig}", f"--namespace={stage.namespace}")
-    program = await asyncio.to_thread(flux)
-    process = await asyncio.create_subprocess_exec(
-        *(str(program), *arguments, *where), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, err = await process.communicate()
-    return Ended(process.returncode or 0, out.decode(), err.decode())
 
 
 @pytest.mark.scenario("cli-13")
@@ -34,7 +20,7 @@ async def test_trace(stage: Stage) -> None:
     await stage.kustomization(source={"kind": "OCIRepository"})
     body = {"metadata": {"name": "settings", "labels": owned(stage)}}
     await stage.client.create(CONFIG_MAPS, body, namespace=stage.namespace)
-    assert await stage.run("trace", "cm/settings") == await real(stage, "trace", "cm/settings")
+    assert await stage.run("trace", "cm/settings") == await stage.flux("trace", "cm/settings")
 
 
 @pytest.mark.scenario("cli-11")
@@ -43,7 +29,7 @@ async def test_events(stage: Stage) -> None:
     await tell(stage, "GitRepository/apps", "first", ago=200_000, kind="Warning")
     await tell(stage, "Pod/apps", "not ours", ago=100_000)
     for arguments in ((), ("--types=warning",), ("--types=loud",)):
-        ours, theirs = await stage.run("events", *arguments), await real(stage, "events", *arguments)
+        ours, theirs = await stage.run("events", *arguments), await stage.flux("events", *arguments)
         assert (ours.out, bool(ours.code)) == (theirs.out, bool(theirs.code))
 
 
@@ -57,4 +43,4 @@ async def test_acting(stage: Stage) -> None:
         stage.played("GitRepository", lambda obj: handled(obj, ready(), artifact=artifact())),
     ):
         for words in ("suspend ks apps missing", "resume ks apps", "reconcile ks apps --with-source"):
-            assert await stage.run(*words.split()) == await real(stage, *words.split())
+            assert await stage.run(*words.split()) == await stage.flux(*words.split())

@@ -13,7 +13,6 @@ from penstock.cli.state import shortened
 from penstock.embedded import cluster as embedded_cluster
 from tests.cli.stage import HASH, REVISION, SHORT, Ended, Stage, artifact, command, ready
 from tests.definitions import define
-from tests.peers import flux
 
 SUSPENDED = {"penstock.dev/suspend-reason": "the database moves", "penstock.dev/suspend-until": "2999-01-01T00:00:00Z"}
 
@@ -201,19 +200,11 @@ _SNAPSHOT = {
 async def test_the_same_bytes_as_flux(stage: Stage) -> None:
     await _scene(stage)
     # Flux knows nothing of a suspension's reason; where our answer is the same, it is so byte for byte.
-    program = str(flux())
     for arguments in (
         *("ks --show-source", "ks --no-header --status-selector ready!=true", "all"),
         *("sources external", "ks missing", "sources bucket"),
     ):
-        where = (f"--kubeconfig={stage.cluster.kubeconfig}", f"--namespace={stage.namespace}")
-        process = await asyncio.create_subprocess_exec(
-            *(program, "get", *arguments.split(), *where),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        assert await stage.run("get", *arguments.split()) == Ended(process.returncode or 0, out.decode(), err.decode())
+        assert await stage.run("get", *arguments.split()) == await stage.flux("get", *arguments.split()), arguments
 
 
 @pytest.mark.parametrize(

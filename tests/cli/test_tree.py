@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import gzip
 import json
@@ -14,7 +13,6 @@ from penstock.api import crd
 from penstock.kube.resources import SECRETS
 from tests.cli.stage import Ended, Stage, command
 from tests.definitions import define
-from tests.peers import flux
 
 if TYPE_CHECKING:
     from penstock.kube import Object
@@ -82,13 +80,9 @@ Kustomization/{here}/top
 @pytest.mark.real
 async def test_the_same_bytes_as_flux(stage: Stage) -> None:
     await _scene(stage)
-    where = (f"--kubeconfig={stage.cluster.kubeconfig}", f"--namespace={stage.namespace}")
     for arguments in ("top", "top --compact", "top -o json"):
-        process = await asyncio.create_subprocess_exec(
-            *(str(flux()), "tree", "ks", *arguments.split(), *where), stdout=asyncio.subprocess.PIPE
-        )
-        out, _ = await process.communicate()
-        assert (await stage.run("tree", "ks", *arguments.split())).out == out.decode(), arguments
+        words = ("tree", "ks", *arguments.split())
+        assert await stage.run(*words) == await stage.flux(*words), arguments
 
 
 async def test_a_child_that_is_gone_and_one_that_is_above(stage: Stage) -> None:
