@@ -42,7 +42,7 @@ class Replica:
             async with self._more:
                 self._more.notify_all()
 
-    async def until(self, holds: Callable[[], bool], *, within: float = 30.0) -> None:
+    async def until(self, holds: Callable[[], bool], *, within: float = 60.0) -> None:
         """Wait until the log of this one or of another makes it true."""
         async with asyncio.timeout(within), self._more:
             await self._more.wait_for(holds)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from penstock.kube import Object
     from tests.waiting import Until
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = pytest.mark.timeout(240)
 
 REPOSITORIES = KINDS["GitRepository"]
 SOURCES = ("red", "blue")
@@ -119,7 +119,7 @@ async def test_replicas_share_the_work_and_one_that_is_killed_is_replaced(rehear
         await one.until(lambda: len(one.members) == len(other.members) == 2)
         before = one.memberships, other.memberships
         await here.create(url)
-        await until(lambda: here.have(first), within=40)
+        await until(lambda: here.have(first), within=60)
         await one.until(lambda: one.applied() | other.applied() == NAMES)  # logged a moment after it is written
         if (one.memberships, other.memberships) == before:  # always, unless the machine stood still for seconds
             assert {one.applied(), other.applied()} == shares(one.members, rehearsal.namespace)
@@ -127,7 +127,7 @@ async def test_replicas_share_the_work_and_one_that_is_killed_is_replaced(rehear
         await other.kill()
         second = here.commit("goodbye")
         await here.look()
-        await until(lambda: here.have(second), within=40)
+        await until(lambda: here.have(second), within=60)
         await one.until(lambda: one.applied(second["red"]) | one.applied(second["blue"]) == NAMES)
         await until_leased(lambda: len(leases) == 1, within=30)
         assert await one.stop() == 0
@@ -147,7 +147,7 @@ async def test_one_of_two_leads_and_the_other_takes_over_when_it_is_killed(rehea
     ):
         first = here.commit("hello")
         await here.create(url)
-        await until(lambda: here.have(first), within=40)
+        await until(lambda: here.have(first), within=60)
         await both[0].until(lambda: any(replica.applied() for replica in both))
         leader, other = sorted(both, key=lambda replica: len(replica.applied()), reverse=True)
         assert not other.applied()
@@ -155,7 +155,7 @@ async def test_one_of_two_leads_and_the_other_takes_over_when_it_is_killed(rehea
         await leader.kill()
         second = here.commit("goodbye")
         await here.look()
-        await until(lambda: here.have(second), within=40)
+        await until(lambda: here.have(second), within=60)
         await other.until(lambda: other.applied(second["red"]) | other.applied(second["blue"]) == NAMES)
         lease = await rehearsal.client.get(LEASES, "penstock-leader-election", rehearsal.namespace)
         assert lease["spec"]["leaseTransitions"] == 2

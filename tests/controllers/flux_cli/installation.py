@@ -126,8 +126,8 @@ async def _settled(cluster: Cluster, urls: dict[str, str]) -> None:
         spec = {"interval": "1h", "prune": True, "targetNamespace": namespace, "path": f"./{name}", "sourceRef": source}
         await client.create(KUSTOMIZATIONS, _object(KUSTOMIZATIONS, name, spec), namespace=namespace)
     async with following(seen) as until:
-        await until(lambda: all(ready(seen.get(name, namespace)) == "True" for name in READY), within=50)
-        await until(lambda: ready(seen.get(BROKEN, namespace)) == "False", within=50)
+        await until(lambda: all(ready(seen.get(name, namespace)) == "True" for name in READY), within=60)
+        await until(lambda: ready(seen.get(BROKEN, namespace)) == "False", within=60)
 
 
 def ready(obj: Object | None) -> str:
