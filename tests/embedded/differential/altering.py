@@ -87,6 +87,10 @@ def _direct_list(random: Random, result: Object, key: str, items: list[Any]) -> 
             result[f"$deleteFromPrimitiveList/{key}"] = result.pop(key)
 
 
+# What differs from server to server must not get elsewhere.
+_IDENTITY = frozenset({"/metadata/name", "/metadata/resourceVersion", "/metadata/uid"})
+
+
 def pointers(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
     """Every place in a value as a JSON pointer, with what is there; but for what names the object."""
     pairs: list[tuple[str, Any]] = []
@@ -96,4 +100,4 @@ def pointers(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
         pairs = [(str(index), child) for index, child in enumerate(value)]
     found = [(f"{prefix}/{key}", child) for key, child in pairs if prefix or key not in {"apiVersion", "kind"}]
     below = [pointer for key, child in pairs for pointer in pointers(child, f"{prefix}/{key}")]
-    return [(path, child) for path, child in found + below if path != "/metadata/name"] or [("/metadata/labels", {})]
+    return [(path, child) for path, child in found + below if path not in _IDENTITY] or [("/metadata/labels", {})]

@@ -34,8 +34,6 @@ KNOWN: dict[str, tuple[Path, ...]] = {
     "HorizontalPodAutoscaler": (("spec", "behavior"),),
     # Both invent a name.
     "LimitRange": (("metadata", "name"),),
-    # Volumes of old clusters may swap one label of their node affinity for another.
-    "PersistentVolume": (("spec", "nodeAffinity", "required"),),
     # The server gives up on two equal node ports with a 500, and on 'None' twice in another order.
     "Service": (("spec", "ports"), ("spec", "clusterIPs")),
 }

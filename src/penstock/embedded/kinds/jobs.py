@@ -72,7 +72,7 @@ class JobRules(Rules):
 
     def _check_all(self, problems: Problems, obj: Object, *, prefixed: bool) -> None:
         self._check_generated(problems, obj, prefixed=prefixed)
-        self._check_spec(problems, obj["spec"])
+        self._check_spec(problems, obj)
         spec, name = obj["spec"], obj["metadata"].get("name", "")
         if spec.get("completionMode") == "Indexed" and spec.get("completions", 0) > 0:
             host = f"{name}-{spec['completions'] - 1}"
@@ -80,7 +80,8 @@ class JobRules(Rules):
                 detail = f"will not able to create pod with invalid DNS label: {host}"
                 problems.append(invalid("metadata.name", name, detail))
 
-    def _check_spec(self, problems: Problems, spec: Object) -> None:
+    def _check_spec(self, problems: Problems, obj: Object) -> None:
+        spec = obj["spec"]
         check_job_spec(problems, spec, "spec")
         selector = spec.get("selector")
         if selector is None:
@@ -88,7 +89,8 @@ class JobRules(Rules):
         check_selector(problems, selector, "spec.selector")
         labels = spec["template"]["metadata"].get("labels")
         if is_sound(selector or {}) and (selector is None or not matches(selector, labels or {})):
-            value = dict(sorted(labels.items())) if labels else None
+            told: Object | None = self.sent(obj)["spec"]["template"]["metadata"].get("labels")
+            value = None if told is None else dict(sorted(told.items()))
             problems.append(invalid("spec.template.metadata.labels", value, NO_MATCH))
 
     def _check_generated(self, problems: Problems, obj: Object, *, prefixed: bool) -> None:
@@ -116,7 +118,7 @@ class JobRules(Rules):
         self.check_metadata(problems, new)
         self._check_all(problems, new, prefixed=_NAME in labels and _UID in labels)
         self.check_metadata_update(problems, new, old)
-        self._check_spec(problems, new["spec"])
+        self._check_spec(problems, new)
         spec, before = new["spec"], old["spec"]
         self._check_completions(problems, spec, before)
         check_same_selector(problems, new, old)
