@@ -23,6 +23,7 @@ from penstock.embedded.kinds.workloads import (
     check_same_selector,
     check_selected,
     is_sound,
+    take_labels,
 )
 
 if TYPE_CHECKING:
@@ -180,11 +181,9 @@ class ReplicationControllerRules(ScaledRules):
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
-    def prepare_status(self, new: Object, old: Object) -> None:
-        super().prepare_status(new, old)
-        # With its own template back, the object gets the labels of that when it has none.
-        if labels := (new["spec"].get("template") or {}).get("metadata", {}).get("labels"):
-            new["metadata"].setdefault("labels", dict(labels))
+    def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
+        super().prepare_update(new, old, subresource)
+        take_labels(new)
 
     def check(self, problems: Problems, obj: Object) -> None:
         spec = obj["spec"]

@@ -12,7 +12,7 @@ from penstock.embedded.kinds.names import dns_label
 from penstock.embedded.kinds.problems import IMMUTABLE, Problems, invalid, required
 from penstock.embedded.kinds.rules import Rules
 from penstock.embedded.kinds.selectors import check_selector, matches
-from penstock.embedded.kinds.workloads import NO_MATCH, check_same_selector, is_sound
+from penstock.embedded.kinds.workloads import NO_MATCH, check_same_selector, is_sound, take_labels
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
@@ -63,9 +63,7 @@ class JobRules(Rules):
 
     def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
         super().prepare_update(new, old, subresource)
-        # As after a create.
-        if labels := new["spec"]["template"]["metadata"].get("labels"):
-            new["metadata"].setdefault("labels", dict(labels))
+        take_labels(new)
 
     def check(self, problems: Problems, obj: Object) -> None:
         self._check_all(problems, obj, prefixed=True)

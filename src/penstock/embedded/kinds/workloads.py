@@ -125,3 +125,15 @@ def check_collisions(problems: Problems, new: Object, old: Object) -> None:
     now, before = new["status"].get("collisionCount"), old["status"].get("collisionCount")
     if before is not None and (now is None or now < before):
         problems.append(invalid("status.collisionCount", now or 0, "cannot be decremented"))
+
+
+def take_labels(obj: Object) -> None:
+    """Give an object without labels those of its template, as it gets them when it is read back from the store.
+
+    What goes with this write is not read back.
+    """
+    metadata = obj["metadata"]
+    if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
+        return
+    if labels := (obj["spec"].get("template") or {}).get("metadata", {}).get("labels"):
+        metadata.setdefault("labels", dict(labels))
