@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.api.durations import SECOND, Duration
-from penstock.cli.cluster import Home
+from penstock.cli.foreground import Home
 from penstock.cli.output import say
 from penstock.cli.up import first
 from penstock.cli.up.files import Explainer

@@ -87,12 +87,11 @@ async def inputs_of(
         return replace(given, warnings=("encrypted values stay so: the controller's own keys open them",))
     try:
         keys = await references.keys(kustomization)
-        keyring = await references.account_keyring(kustomization)
     except PenstockError as error:
         if not isinstance(error, NotFound) and not isinstance(error.__cause__, Forbidden | NotFound):
             raise
         return replace(given, warnings=(f"encrypted values stay so: {error}",))
-    return replace(given, keys=keys, keyring=keyring)
+    return replace(given, keys=keys)
 
 
 def _without_secrets(kustomization: Kustomization) -> Kustomization:
