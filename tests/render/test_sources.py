@@ -6,8 +6,9 @@ import asyncio
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
 from penstock.render import DecryptionFailed, decrypt_sources, verify_resources
@@ -15,10 +16,11 @@ from penstock.render.confined import confined, relative
 from penstock.render.encrypted_sources import decrypt_file
 from penstock.render.kustomization_files import DeadEnd, load_kustomization, walk
 from penstock.sops import Format
+from penstock.yaml import config, dump
 from tests.sops.rings import new_ring
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 RING = new_ring()
 
@@ -314,4 +316,27 @@ async def test_macs_of_manifests_are_checked_before_the_build(tmp_path: Path) ->
     with pytest.raises(
         DecryptionFailed, match=r"secret\.yaml: failed to verify sops data integrity: the MAC does not fit"
     ):
+        await verify_resources(tmp_path, ".", RING.keyring)
+
+
+@pytest.mark.parametrize(
+    ("write", "told"),
+    [
+        pytest.param(lambda obj: orjson.dumps(obj), "the MAC does not fit", id="as JSON in a file of YAML"),
+        pytest.param(
+            lambda obj: b'"s\\x6fps": ' + orjson.dumps(obj.pop("sops")) + b"\n" + dump(obj).encode(),
+            "MAC",
+            id="escaped",
+        ),
+        pytest.param(lambda obj: orjson.dumps({"kind": "List", "items": [obj]}), "inside of a List", id="in a List"),
+    ],
+)
+async def test_no_spelling_hides_a_manifest_from_the_check(
+    write: Callable[[dict[str, Any]], bytes], told: str, tmp_path: Path
+) -> None:
+    sealed = await RING.encrypt(b"kind: Secret\nstringData:\n    a: one\n    b: two\n", Format.YAML)
+    obj = config(sealed)
+    del obj["stringData"]["b"]
+    tree(tmp_path, {"kustomization.yaml": b"resources: [secret.yaml]", "secret.yaml": write(obj)})
+    with pytest.raises(DecryptionFailed, match=told):
         await verify_resources(tmp_path, ".", RING.keyring)

@@ -17,11 +17,13 @@ from penstock.render.confined import confined, read_regular, relative
 from penstock.render.decryption import PROVIDER, DecryptionFailed, format_of
 from penstock.render.kustomization_files import NO_FILES, KustomizationFile, is_remote, walk
 from penstock.sops import Format, formats
+from penstock.yaml import YAMLError, documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LARGEST = 5 << 20  # bytes of an encrypted file
+_MARK = "sops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,10 @@ async def decrypt_sources(
         return DecryptedSources()
     try:
         found = await asyncio.to_thread(lambda: {source.path: source for source in _sources(root, path, limit, files)})
-        plain = [(source.path, await source.decrypted(keyring, verify=verify)) for source in found.values()]
+        opened = [(source.path, await source.decrypted(keyring, verify=verify)) for source in found.values()]
     except DecryptionFailed as error:
         raise type(error)(f"error decrypting sources: {error}") from error
-    return DecryptedSources({path: data for path, data in plain if data is not None}, frozenset(found))
+    return DecryptedSources({path: data for path, data in opened if data is not None}, frozenset(found))
 
 
 async def decrypt_file(
@@ -116,8 +118,20 @@ def _manifests(root: Path, path: str, files: Mapping[Path, bytes]) -> Iterator[_
             name = relative(str(root), str(file))
             form = Format.JSON if name.endswith(".json") else Format.YAML
             data = read_regular(file, name=name, limit=LARGEST)
-            if sops.is_marked(data, form):
+            if _is_encrypted(data, name):
                 yield _Source(file, name, form, data)
+
+
+def _is_encrypted(data: bytes, name: str) -> bool:
+    """Whether the build will find encrypted objects here: by what is read, for a mark can be written in many ways."""
+    try:
+        found = [document.value for document in documents(data) if isinstance(document.value, dict)]
+    except YAMLError:
+        return False  # the build says more about it
+    items = (item for document in found for item in document.get("items") or () if isinstance(item, dict))
+    if any(_MARK in item for item in items):
+        raise DecryptionFailed(f"{name}: an encrypted object inside of a List has no MAC that could be checked")
+    return any(_MARK in document for document in found)
 
 
 def _parts(data: bytes, form: Format) -> list[bytes]:
