@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
+from penstock import embedded
 from penstock.api import decode
+from penstock.api.durations import SECOND, Duration
 from penstock.api.kustomization import Kustomization
-from penstock.kube import Client
-from penstock.kube.resources import CONFIG_MAPS
+from penstock.kube import Client, connect, load
+from penstock.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS
 from tests.controllers.kustomization.manifests import config_map
+from tests.controllers.kustomization.world import flattened
 
 if TYPE_CHECKING:
+    from penstock.runtime import Metrics
     from tests.controllers.kustomization.world import World
 
 ROOT = Path(__file__).parents[3]
@@ -97,3 +104,43 @@ async def test_a_run_without_news_writes_once(world: World) -> None:
     await world.until(lambda: world.status().get("lastHandledReconcileAt") == "now")
     assert len(versions) <= 3, "the annotation, the end of the run, and the progress of a run that lasts"
     assert world.condition("Healthy") == healthy
+
+
+async def test_the_first_pass_goes_on_after_the_finalizer(world: World, metrics: Metrics) -> None:
+    await world.source("v1", {"a.yaml": config_map("a")})
+    await world.kustomization()
+    await world.until_applied("v1")
+    labels = {"controller": "kustomization", "result": "requeue"}
+    again = metrics.registry.get_sample_value("controller_runtime_reconcile_total", labels)
+    assert not again, "no run ended only to begin once more"
+
+
+async def test_ready_tells_how_long_health_was_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.api.kustomization.SHORTEST_TIMEOUT", Duration(1 * SECOND))
+    missing = {"apiVersion": "v1", "kind": "ConfigMap", "name": "missing", "namespace": world.namespace}
+    await world.source("v1", {"a.yaml": config_map("a")})
+    await world.kustomization(timeout="1s", healthChecks=[missing])
+    ready = await world.until_failed("HealthCheckFailed")
+    assert ready["message"].startswith("health check failed after ")
+    assert ready["message"].endswith(f": {world.condition('Healthy')['message']}")
+
+
+async def test_the_account_for_the_deletion_is_that_of_the_other_cluster(world: World) -> None:
+    """It exists only there. Looked up here, it would be missing, and everything would stay."""
+    async with embedded.cluster(workloads=False) as running:
+        settings = await asyncio.to_thread(load, running.kubeconfig)
+        async with connect(settings) as client:
+            there = replace(world, cluster=replace(world.cluster, client=client, kubeconfig=running.kubeconfig))
+            await client.create(NAMESPACES, {"metadata": {"name": world.namespace}})
+            account = await there.account("deployer")
+            text = yaml.safe_dump(await asyncio.to_thread(flattened, running.kubeconfig))
+            body = {"metadata": {"name": "remote"}, "stringData": {"value": text}}
+            await world.client.create(SECRETS, body, namespace=world.namespace)
+            await world.source("v1", {"a.yaml": config_map("a")})
+            await world.kustomization(serviceAccountName=account, kubeConfig={"secretRef": {"name": "remote"}})
+            await world.until_applied("v1")
+            assert await there.config_map("a")
+            assert not await world.config_map("a")
+            await world.delete()
+            await world.until_gone()
+            assert not await there.config_map("a")
