@@ -4,7 +4,8 @@
 
 Each side has a new control plane with all its controllers, fsync off. The clock starts when the process is ready and
 the Kustomizations are there, and stops when the last one is Ready. Memory is the most that the process and its workers
-had together (PSS). `KUSTOMIZATIONS` is another number of them, `FLAGS` are more flags for the controller.
+had together (PSS). Events that are still to be posted then are not in our time; the floor posts all of its own.
+`KUSTOMIZATIONS` is another number of them, `FLAGS` are more flags for the controller.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.controlplane.plane import ControlPlane
 
 WORKERS = 16
-"""Kustomizations at once; more were no faster on two cores."""
+"""Kustomizations at once: a choice, not the best of several."""
 APPLY, MERGE, JSON = "application/apply-patch+yaml", "application/merge-patch+json", "application/json"
 REVISION = "main@sha1:" + "0" * 40
 

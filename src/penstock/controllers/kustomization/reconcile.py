@@ -48,7 +48,7 @@ PATIENCE = 0.2
 UNSEEN = 1.0
 """Seconds that a run may last before its progress is shown: the inventory that is written ahead shows it anyway.
 
-With less, a thousand Kustomizations at once cost a thousand requests more, just when the server is busy.
+With 0.2 seconds each of 200 Kustomizations, 20 at once on a busy machine, wrote one status more.
 """
 
 log = structlog.get_logger()
