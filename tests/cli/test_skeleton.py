@@ -38,6 +38,11 @@ if TYPE_CHECKING:
         pytest.param("kinds -o xml", 2, "", "'xml' is not one of", id="a bad format"),
         pytest.param("version -o xml", 2, "", "invalid choice: 'xml'", id="a bad format of a fast verb"),
         pytest.param("crds Foo", 2, "", "✗ there is no kind 'Foo'", id="a bad argument"),
+        pytest.param("cluster start --help", 0, "--data-dir", "", id="help of a cluster's start"),
+        pytest.param("cluster start --port=70000", 2, "", "✗ --port: '70000' is no port", id="a port beyond all ports"),
+        pytest.param(
+            "cluster start --data-dir=pyproject.toml", 2, "", "is a file; name a folder", id="a file as folder"
+        ),
         pytest.param("version --server --kubeconfig missing", 2, "", "✗ cannot read the kubeconfig", id="no such file"),
     ],
 )
