@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import tempfile
+import signal
 import time
 from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.api.durations import SECOND, Duration
@@ -27,6 +26,8 @@ from penstock.runtime.logs import configure
 from penstock.sources.local import LocalDirectory, LocalSource, Workspace
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from penstock.cli.up.folders import Place
     from penstock.cli.up.state import State
     from penstock.cli.up.view import View
@@ -70,12 +71,15 @@ class Plan:
         return self.kubeconfig is not None or self.context is not None
 
 
-async def run(plan: Plan) -> int:
-    """Run until it is stopped, or has settled; the answer is the exit code."""
+async def run(plan: Plan, home: Path) -> int:
+    """Run until it is stopped, or has settled; the answer is the exit code. Keys, artifacts and logs lie in `home`."""
+    task = asyncio.current_task()
+    if task is not None:
+        # Until the controllers take the signals, a request to end must not leave keys behind.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     # Nearly all that is made while everything starts stays; looking for garbage in it takes long.
     gc.disable()
     async with AsyncExitStack() as stack:
-        home = plan.data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-up-")))
         log = stack.enter_context((await asyncio.to_thread(_made, home) / LOG).open("a", encoding="utf-8"))
         configure(encoding="console", level="info", stream=log)
         connection, kubeconfig = await _cluster(stack, plan, home)

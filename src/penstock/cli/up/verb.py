@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -83,7 +85,12 @@ def up(
         kubeconfig=kubeconfig,
         context=context,
     )
-    return asyncio.run(run(plan))
+    # The directory goes when the loop has ended with all its threads, and nobody can write into it any more.
+    with nullcontext(data_dir) if data_dir else TemporaryDirectory(prefix="penstock-up-") as home:
+        try:
+            return asyncio.run(run(plan, Path(home).absolute()))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
 
 
 def _named(texts: list[str]) -> tuple[LocalSource, ...]:
