@@ -359,7 +359,7 @@ class Handlers:
             wanted = read_apply(call.body)
             outcome = scaling.apply(target, wanted, call.warnings)
         elif kind is not None:
-            patching = Patching(SCALE, kind, call.body)
+            patching = Patching(SCALE, kind, call.body, internal=not resource.custom)
 
             def make(scale: Object) -> Object:
                 made = patching.make(scale)

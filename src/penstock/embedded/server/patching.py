@@ -83,8 +83,10 @@ def patched(obj: Object, patch: Any, kind: PatchKind, resource: ServedResource |
 class Patching:
     """One patch that is no apply: what it makes of an object, and how its refusal is worded."""
 
-    def __init__(self, resource: ServedResource, kind: PatchKind, body: bytes) -> None:
+    def __init__(self, resource: ServedResource, kind: PatchKind, body: bytes, *, internal: bool = True) -> None:
+        """`internal` tells whether the server has internal types for what is patched."""
         self._resource = resource
+        self._internal = internal
         self._kind: PatchKind = kind
         self._patch = read_patch(body, kind)
         self._left = self._patch
@@ -104,7 +106,7 @@ class Patching:
             return {**made, "kind": resource.kind, "apiVersion": resource.api_version}
         if problem := identity.mistake(made, resource):
             raise self.refused(obj, problem)
-        if identity.is_internal(made):
+        if self._internal and identity.is_internal(made):
             self.unread = sorted({*made} - {"kind", "apiVersion"})
             made = {"metadata": {}}
         return {**made, "kind": resource.kind, "apiVersion": resource.api_version}
