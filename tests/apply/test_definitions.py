@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.apply import ApplyFailed
-from penstock.kube.errors import NotFound
+from penstock.kube.errors import NoMatch, NotFound
 from penstock.kube.resources import CUSTOM_RESOURCE_DEFINITIONS
 from tests.apply.world import OWNER, actions, apply, config_map, exists, live, widgets
 
@@ -40,6 +40,19 @@ async def test_a_kind_and_its_objects_in_one_set(cluster: Cluster) -> None:
         wrong = {**widget, "spec": {"size": "large"}}
         with pytest.raises(ApplyFailed, match=r"^Widget/.*/one dry-run failed"):
             await apply(cluster, [wrong, widgets(group)])
+    finally:
+        await cluster.client.delete(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}")
+
+
+async def test_a_kind_is_served_when_its_definition_is_applied(cluster: Cluster) -> None:
+    """Whoever waits for the set may have asked for the kind a moment ago, and does not look again at once."""
+    group = f"{cluster.namespace}.example.com"
+    discovery = cluster.client.discovery
+    with pytest.raises(NoMatch):
+        await discovery.resource(f"{group}/v1", "Widget")
+    try:
+        await apply(cluster, [widgets(group)])
+        assert (await discovery.resource(f"{group}/v1", "Widget")).plural == "widgets"
     finally:
         await cluster.client.delete(CUSTOM_RESOURCE_DEFINITIONS, f"widgets.{group}")
 

@@ -62,7 +62,7 @@ class Run:
             if members := [step for step in plan if step.stage is stage]:
                 await self._validate_again([step for step in plan if step.stage >= stage], stage)
                 await self._write(members)
-                await self._settle(members, stage, plan)
+                await self._settle(members, stage)
         return self._changes()
 
     async def _validate_again(self, remaining: list[Step], stage: Stage) -> None:
@@ -150,7 +150,7 @@ class Run:
             case None:
                 raise AssertionError(f"{step.ref} reached the write without being validated")
 
-    async def _settle(self, members: list[Step], stage: Stage, plan: list[Step]) -> None:
+    async def _settle(self, members: list[Step], stage: Stage) -> None:
         """Let definitions and classes become ready before the next stage counts on them."""
         if not stage.waits:
             return
@@ -164,16 +164,13 @@ class Run:
                 fail_fast=False,
                 expressions=self._terms.expressions,
             )
-            await self._until_served(members, plan)
+            await self._until_served(members)
         except (HealthCheckFailed, KubeError) as error:
             raise ApplyFailed([str(error)], self._changes()) from error
 
-    async def _until_served(self, members: list[Step], plan: list[Step]) -> None:
-        """An established CRD is in discovery some moments later."""
-        deferred = {
-            (str(step.desired.get("apiVersion")), step.ref.kind) for step in plan if isinstance(step.outcome, Refused)
-        }
-        new = deferred.intersection(kind for step in members for kind in defined(step))
+    async def _until_served(self, members: list[Step]) -> None:
+        """An established CRD is in discovery some moments later; whoever waits for us counts on its kinds, too."""
+        new = [kind for step in members if _is_written(step) for kind in defined(step)]
         if new:
             await self._client.discovery.until_served(new, within=STAGE_TIMEOUT)
 
@@ -182,6 +179,10 @@ class Run:
 
     def _changes(self) -> ChangeSet:
         return ChangeSet(tuple(self._done))
+
+
+def _is_written(step: Step) -> bool:
+    return isinstance(step.outcome, Settled) and step.outcome.change.action in ("created", "configured")
 
 
 def _settled_before(plan: list[Step], stage: Stage) -> ChangeSet:
