@@ -84,6 +84,9 @@ class Terminal:
 @asynccontextmanager
 async def terminal(*command: str, environment: Mapping[str, str] | None = None) -> AsyncGenerator[Terminal]:
     """Run a program in a terminal; it is killed if it has not ended with the body."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Tests that were started in the background ignore Ctrl-C, and would hand that down.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     keyboard, screen = os.openpty()
     fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     variables = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "COLUMNS"}}
