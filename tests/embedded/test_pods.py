@@ -195,11 +195,12 @@ async def test_a_bound_pod_is_gone_after_its_deletion(cluster: Cluster) -> None:
     bound = pod()
     bound["spec"] |= {"nodeName": "nowhere", "terminationGracePeriodSeconds": 3600}
     await cluster.client.create(PODS, bound, namespace=cluster.namespace)
-    await until(cluster, PODS, "web", lambda web: condition(web, "Ready") == "True")
+    ready = await until(cluster, PODS, "web", lambda web: condition(web, "Ready") == "True")
+    await cluster.client.delete(PODS, "web", cluster.namespace)
     async with asyncio.timeout(WITHIN):
-        events = cluster.client.watch(PODS, cluster.namespace)
+        since = ready["metadata"]["resourceVersion"]
+        events = cluster.client.watch(PODS, cluster.namespace, resource_version=since)
         async with aclosing(events):
-            await cluster.client.delete(PODS, "web", cluster.namespace)
             async for event in events:
                 if event.type == "DELETED":
                     break

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-import structlog
-from structlog.testing import LogCapture
+from structlog.testing import capture_logs
 
 from penstock.controllers.kustomization.accounts import SERVICE_ACCOUNTS
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
@@ -151,12 +149,8 @@ UNBUILT = {
 class TestWhatIsTold:
     @pytest.fixture
     def lines(self) -> Iterator[list[MutableMapping[str, Any]]]:
-        """Every line, whatever tests before this one made of the log."""
-        before, capture = structlog.get_config(), LogCapture()
-        everything = structlog.make_filtering_bound_logger(logging.DEBUG)
-        structlog.configure(processors=[capture], wrapper_class=everything, cache_logger_on_first_use=False)
-        yield capture.entries
-        structlog.configure(**before)
+        with capture_logs() as captured:
+            yield captured
 
     @pytest.mark.scenario("A18")
     async def test_holds_no_secret(self, world: World, lines: list[MutableMapping[str, Any]]) -> None:
