@@ -211,6 +211,23 @@ async def test_a_tree_is_unpacked_once_for_all(tmp_path: Path, local: bool) -> N
         assert here.asked == (0 if local else 1)
 
 
+async def test_our_own_store_gets_it_while_nobody_else_answers(tmp_path: Path) -> None:
+    """After a restart the store may be empty, and the status still names what the source is about to make again."""
+    async with world(tmp_path) as here, trees(here, tmp_path, local=True) as shared:
+        file, aside = here.store.file(here.artifact), tmp_path / "aside"
+        file.rename(aside)
+        gone = msgspec.structs.replace(here.artifact, url="http://127.0.0.1:1/gone.tar.gz")
+        moved: dict[Path, asyncio.Task[Path]] = {}
+
+        def latest() -> None:
+            if aside not in moved:
+                moved[aside] = asyncio.create_task(asyncio.to_thread(aside.rename, file))
+
+        async with shared.use(gone, latest=latest) as root:
+            assert (root / "d" / "b").read_text() == "2"
+        assert here.asked == 0
+
+
 async def test_many_at_the_same_time_unpack_once(tmp_path: Path) -> None:
     async with world(tmp_path) as here, trees(here, tmp_path, local=False) as shared:
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -81,17 +81,27 @@ class ArtifactFetcher:
         async with aiohttp.ClientSession(timeout=timeout, trust_env=False, auto_decompress=False) as session:
             yield cls(session, **{"host": os.environ.get(LOCALHOST, ""), **options})  # type: ignore[arg-type]
 
-    async def fetch(self, artifact: Artifact, into: Path, *, latest: Latest = lambda: None) -> None:
+    async def fetch(
+        self,
+        artifact: Artifact,
+        into: Path,
+        *,
+        latest: Latest = lambda: None,
+        needless: Callable[[], Awaitable[bool]] | None = None,
+    ) -> bool:
         """Put the artifact into a new file; after an error there is no file.
 
         Broken connections and troubled servers are tried again, at the address that `latest` has by then: who served
-        it may be gone, and somebody else serves the same. The caller bounds the whole.
+        it may be gone, and somebody else serves the same. False when it was `needless` to try again. The caller bounds
+        the whole.
         """
         url = self._url(artifact)
         told = ""
         for attempt in range(self._tries):
             if attempt:
                 await asyncio.sleep(self._backoff.delay(attempt - 1))
+                if needless is not None and await needless():
+                    return False
                 url = self._moved(artifact, latest()) or url
             try:
                 await self._attempt(url, artifact, into)
@@ -99,7 +109,7 @@ class ArtifactFetcher:
                 told = str(error) or type(error).__name__
                 log.info("fetching an artifact failed", path=artifact.path, error=told)
                 continue
-            return
+            return True
         raise FetchError(f"cannot fetch the artifact '{artifact.path}' after {self._tries} tries: {told}")
 
     async def check(self, artifact: Artifact) -> None:

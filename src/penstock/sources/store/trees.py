@@ -11,7 +11,7 @@ import structlog
 
 from penstock.paths import Limits, unpack
 from penstock.sources.store import digests
-from penstock.sources.store.fetch import DigestMismatch
+from penstock.sources.store.fetch import DigestMismatch, FetchError
 from penstock.sources.store.scratch import remove_tree
 from penstock.sources.store.store import ArtifactMissing
 
@@ -106,10 +106,21 @@ class Trees:
             new = room / "tree"
             size = await self._unpack_local(artifact, new)
             if size is None:
-                file = room / "artifact"
-                await self._fetcher.fetch(artifact, file, latest=latest)
-                size = await asyncio.to_thread(self._unpack_file, file, new, artifact)
+                size = await self._unpack_remote(artifact, new, room / "artifact", latest)
             await asyncio.to_thread(new.rename, path)
+        return size
+
+    async def _unpack_remote(self, artifact: Artifact, into: Path, file: Path, latest: Latest) -> int:
+        """Fetch the file; while that does not work, our own store may get it: sources begin together with us."""
+
+        async def is_stored() -> bool:
+            return await asyncio.to_thread(self._is_local, artifact)
+
+        if await self._fetcher.fetch(artifact, file, latest=latest, needless=is_stored):
+            return await asyncio.to_thread(self._unpack_file, file, into, artifact)
+        size = await self._unpack_local(artifact, into)
+        if size is None:
+            raise FetchError(f"the artifact '{artifact.path}' came and went")
         return size
 
     async def _unpack_local(self, artifact: Artifact, into: Path) -> int | None:
