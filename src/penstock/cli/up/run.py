@@ -152,8 +152,9 @@ async def _once(client: Client, manager: Manager, plan: Plan, explainer: Explain
             code = _verdict(await explainer.explain(state), in_time=in_time, plan=plan)
         settling.cancel()
         manager.stop()
-        if await running:
-            raise ControllersStopped
+        failed = await running
+    if failed:
+        raise ControllersStopped
     return code
 
 
