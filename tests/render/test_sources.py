@@ -329,6 +329,11 @@ async def test_macs_of_manifests_are_checked_before_the_build(tmp_path: Path) ->
             id="escaped",
         ),
         pytest.param(lambda obj: orjson.dumps({"kind": "List", "items": [obj]}), "inside of a List", id="in a List"),
+        pytest.param(
+            lambda obj: orjson.dumps({"kind": "List", "items": [{"kind": "List", "items": [obj]}]}),
+            "inside of a List",
+            id="in a List of Lists",
+        ),
     ],
 )
 async def test_no_spelling_hides_a_manifest_from_the_check(
@@ -340,3 +345,9 @@ async def test_no_spelling_hides_a_manifest_from_the_check(
     tree(tmp_path, {"kustomization.yaml": b"resources: [secret.yaml]", "secret.yaml": write(obj)})
     with pytest.raises(DecryptionFailed, match=told):
         await verify_resources(tmp_path, ".", RING.keyring)
+
+
+@pytest.mark.parametrize("items", ["5", "text", "{a: 1}", "[1, null, [2]]"])
+async def test_items_that_are_no_list_of_objects_are_no_trouble(items: str, tmp_path: Path) -> None:
+    files = {"kustomization.yaml": b"resources: [a.yaml]", "a.yaml": f"kind: Menu\nitems: {items}\n".encode()}
+    await verify_resources(tree(tmp_path, files), ".", RING.keyring)

@@ -10,7 +10,7 @@ import asyncio
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock import sops
 from penstock.render.confined import confined, read_regular, relative
@@ -125,13 +125,21 @@ def _manifests(root: Path, path: str, files: Mapping[Path, bytes]) -> Iterator[_
 def _is_encrypted(data: bytes, name: str) -> bool:
     """Whether the build will find encrypted objects here: by what is read, for a mark can be written in many ways."""
     try:
-        found = [document.value for document in documents(data) if isinstance(document.value, dict)]
+        found = [document.value for document in documents(data)]
     except YAMLError:
         return False  # the build says more about it
-    items = (item for document in found for item in document.get("items") or () if isinstance(item, dict))
-    if any(_MARK in item for item in items):
+    if any(_MARK in item for value in found for item in _listed(value)):
         raise DecryptionFailed(f"{name}: an encrypted object inside of a List has no MAC that could be checked")
-    return any(_MARK in document for document in found)
+    return any(isinstance(value, dict) and _MARK in value for value in found)
+
+
+def _listed(value: Any) -> Iterator[dict[str, Any]]:
+    """What is inside of a List, however deep; a build takes Lists of Lists apart, too."""
+    items = value.get("items") if isinstance(value, dict) else None
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict):
+            yield item
+            yield from _listed(item)
 
 
 def _parts(data: bytes, form: Format) -> list[bytes]:
