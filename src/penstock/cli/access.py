@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -66,6 +67,4 @@ def ask(
 
 def colour() -> bool:
     """Whether a person reads, and wants colour."""
-    import sys
-
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
