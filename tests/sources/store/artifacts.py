@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 OWNER = ObjectRef("source.toolkit.fluxcd.io", "GitRepository", "team", "apps")
 OTHER = OWNER._replace(namespace="other")
+REVISION = "main@sha1:" + "1" * 40
+NAME = "1" * 40 + ".tar.gz"
 
 
 def tree(folder: Path, **files: str) -> Path:

@@ -23,24 +23,15 @@ from penstock.sources.store import (
     ArtifactMissing,
     ArtifactStore,
     Retention,
-    RevisionMissing,
     StoreError,
     advertised,
 )
 from penstock.sources.store.files import UNFINISHED
-from tests.sources.store.artifacts import OTHER, OWNER, tree
+from tests.sources.store.artifacts import NAME, OTHER, OWNER, REVISION, tree
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
-
-REVISION = "main@sha1:" + "1" * 40
-NAME = "1" * 40 + ".tar.gz"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> ArtifactStore:
-    return ArtifactStore(tmp_path / "store", address="source-controller.flux-system", now=lambda: 1_800_000_000.9)
 
 
 @contextmanager
@@ -49,11 +40,6 @@ def held(path: Path) -> Generator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    return tree(tmp_path / "files", a="1", d__b="2")
 
 
 async def test_an_artifact(store: ArtifactStore, files: Path) -> None:
@@ -231,64 +217,6 @@ async def test_garbage_is_collected_in_bounded_steps(
     assert 0 < first <= 10
     monkeypatch.setattr("penstock.sources.store.files.BUDGET", -1.0)
     assert await store.collect(artifact) == 0, "the time is up"
-
-
-OLDER = "main@sha1:" + "2" * 40
-
-
-class TestRevisions:
-    @pytest.mark.parametrize(
-        "wanted",
-        [
-            pytest.param(OLDER, id="whole"),
-            pytest.param("main@sha1:2222222", id="abbreviated"),
-            pytest.param("sha1:22222222", id="without a name"),
-            pytest.param("2" * 40, id="the hash alone"),
-            pytest.param("other@sha1:" + "2" * 40, id="by whatever branch it came"),
-        ],
-    )
-    async def test_are_found_again(self, store: ArtifactStore, files: Path, wanted: str) -> None:
-        older = await store.put_tree(OWNER, "2.tar.gz", files, revision=OLDER, metadata={"made": "by hand"})
-        await store.put_tree(OWNER, NAME, files, revision=REVISION)
-        assert await store.find(OWNER, wanted) == older
-
-    @pytest.mark.parametrize(
-        ("wanted", "says"),
-        [
-            pytest.param("main@sha1:" + "3" * 40, f"there are {REVISION}", id="never fetched"),
-            pytest.param("main", "not in the artifact store", id="a name moves"),
-            pytest.param("111", "not in the artifact store", id="too short"),
-            pytest.param("", "not in the artifact store", id="nothing"),
-            pytest.param("../../x", "not in the artifact store", id="a path"),
-        ],
-    )
-    async def test_that_are_not_there(self, store: ArtifactStore, files: Path, wanted: str, says: str) -> None:
-        await store.put_tree(OWNER, NAME, files, revision=REVISION)
-        with pytest.raises(RevisionMissing, match=says):
-            await store.find(OWNER, wanted)
-        with pytest.raises(RevisionMissing, match="there is none"):
-            await store.find(OTHER, REVISION)
-
-    async def test_whose_file_or_record_is_gone(self, store: ArtifactStore, files: Path) -> None:
-        gone = await store.put_tree(OWNER, NAME, files, revision=REVISION)
-        unreadable = await store.put_tree(OWNER, "2.tar.gz", files, revision=OLDER)
-        store.file(gone).unlink()
-        store.file(unreadable).with_name(".2.tar.gz.record").write_text("{")
-        for revision in (REVISION, OLDER):
-            with pytest.raises(RevisionMissing, match="there is none"):
-                await store.find(OWNER, revision)
-
-    async def test_that_are_spared(self, tmp_path: Path, files: Path) -> None:
-        store = ArtifactStore(tmp_path / "store", address="test", retention=Retention(0, 1), now=lambda: 4e9)
-        current = await store.put_tree(OWNER, NAME, files, revision=REVISION)
-        spared = await store.put_tree(OWNER, "2.tar.gz", files, revision=OLDER)
-        await store.put_tree(OWNER, "3.tar.gz", files, revision="main@sha1:" + "3" * 40)
-        assert await store.collect(current, sparing=["2222222"]) == 1
-        assert await store.find(OWNER, OLDER) == spared
-        assert await store.collect(current) == 1
-        assert {path.name for path in store.file(current).parent.iterdir() if path.name.endswith(".record")} == {
-            f".{NAME}.record"
-        }
 
 
 async def test_links(store: ArtifactStore, files: Path) -> None:
