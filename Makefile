@@ -31,7 +31,7 @@ up: $(RUNTIME) ## the main job: a cluster kept in the state of a Git repository;
 	@$(BIN)/penstock up
 
 test: install ## unit, conformance and integration tests; needs Python and git only
-	@$(BIN)/pytest -n $(WORKERS) -m 'not real'
+	@$(BIN)/python -m tests.secondlook -n $(WORKERS) -- -m 'not real'
 
 check: install ## format, lint, types and import contracts
 	@$(BIN)/ruff format --check --quiet . || (echo "run 'make format'" >&2; exit 1)

@@ -1,6 +1,6 @@
-"""Runs pytest and gives what failed a second look, alone.
+"""Runs pytest and gives what failed a second look, alone: `python -m tests.secondlook -n auto -- -m 'not real'`.
 
-Tests on a control plane share two cores with it and with each other; one that starved there is no news about the code.
+Tests of processes and control planes share two cores with each other; one that starved there is no news about the code.
 What fails alone too fails the run, more than `FEW` failures do without a second look, and whatever wavered is told in
 plain sight: it is to be mended, only not by whoever changed something else.
 """
@@ -22,7 +22,23 @@ FAILED = 1
 FEW = 3
 
 
-def run(together: Sequence[str], arguments: Sequence[str], *, tell: Callable[[str], None]) -> int:
+def framed(sentence: str) -> str:
+    """The sentence in a box of its own, so that nobody overlooks it at the end of a long log."""
+    edge = "+" + "-" * (len(sentence) + 2) + "+"
+    return f"{edge}\n| {sentence} |\n{edge}"
+
+
+def _tell(sentence: str) -> None:
+    print(framed(sentence), flush=True)  # noqa: T201 - for a person
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what the arguments select, with those before `--` only at first."""
+    here = arguments.index("--")
+    return run(arguments[:here], arguments[here + 1 :])
+
+
+def run(together: Sequence[str], arguments: Sequence[str], *, tell: Callable[[str], None] = _tell) -> int:
     """Run the tests with both; then those that failed without `together`. The answer is pytest's exit code."""
     with tempfile.TemporaryDirectory() as memory:
         kept = [*arguments, "-o", f"cache_dir={memory}"]
@@ -43,3 +59,7 @@ def _failed(memory: Path) -> list[str]:
 
 def _pytest(arguments: Sequence[str]) -> int:
     return subprocess.run([sys.executable, "-m", "pytest", *arguments], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

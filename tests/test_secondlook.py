@@ -46,3 +46,14 @@ def test_run(text: str, status: int, told: int, tmp_path: Path, monkeypatch: pyt
     assert secondlook.run(["--maxfail=9"], arguments, tell=sentences.append) == status
     assert len(sentences) == told
     assert all("test_wavers" in sentence and "test_fine" not in sentence for sentence in sentences)
+
+
+def test_framed() -> None:
+    assert secondlook.framed("abc") == "+-----+\n| abc |\n+-----+"
+
+
+def test_what_stands_before_the_dashes_is_for_the_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (tmp_path / "test_it.py").write_text(WAVERS + FAILS)
+    arguments = [str(tmp_path), "-q", f"--rootdir={tmp_path}", "-c", "/dev/null"]
+    assert secondlook.main(["--deselect=test_it.py::test_fails", "--", *arguments]) == 0

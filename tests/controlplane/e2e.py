@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         build()
         _build_peers()
     except NoGo as error:
-        _say(framed(f"e2e NOT RUN: {error}, and {GIVEN} names no cluster"))
+        _say(secondlook.framed(f"e2e NOT RUN: {error}, and {GIVEN} names no cluster"))
         return 0
     except BuildError as error:
         _say(f"error: {error}")
@@ -73,19 +73,13 @@ def _build_peers() -> None:
             _say(f"built {name} in {took:.0f} s")
 
 
-def framed(sentence: str) -> str:
-    """The sentence in a box of its own, so that nobody overlooks it at the end of a long log."""
-    edge = "+" + "-" * (len(sentence) + 2) + "+"
-    return f"{edge}\n| {sentence} |\n{edge}"
-
-
 def _run(where: str, arguments: Sequence[str]) -> int:
     started = time.monotonic()
     # A module stays with one worker: some start a control plane of their own for all their tests.
     # Left to itself xdist hands out modules with few tests last, and the longest tests are alone in theirs.
     spread = ["-n", WORKERS, "--dist=loadscope", "--no-loadscope-reorder"]
     selected = ["--backend=real", "-m", "real", *arguments]
-    status = secondlook.run(spread, selected, tell=lambda sentence: _say(framed(sentence)))
+    status = secondlook.run(spread, selected)
     verdict = "fine" if status == 0 else f"FAILED (pytest ended with {status})"
     _say(f"e2e: {verdict} on {where} in {time.monotonic() - started:.0f} s")
     return status

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.clusters import GIVEN
-from tests.controlplane import e2e
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,7 +46,3 @@ def test_a_build_that_fails_fails_the_run(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert "NOT RUN" not in ran.stdout
     assert "error: 'go build'" in ran.stdout
-
-
-def test_framed() -> None:
-    assert e2e.framed("abc") == "+-----+\n| abc |\n+-----+"
