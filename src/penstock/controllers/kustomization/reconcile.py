@@ -67,12 +67,15 @@ class Reconciler:
             self._readiness.forget(run.key)
             return Done()
         try:
-            decode(obj, Kustomization)
+            kustomization = decode(obj, Kustomization)
         except InvalidObject as error:
             return await self._refuse(run, obj, error)
         if obj["metadata"].get("deletionTimestamp"):
             self._readiness.forget(run.key)
             return await self._finalizer.finalize(run, obj)
+        if suspension.is_over(kustomization, self._parts.now()):
+            client, resource = self._parts.client, self._parts.resource
+            obj = await suspension.lift(client, resource, obj, manager=MANAGER, fence=run.fence)
         return await self._reconcile(run, obj)
 
     async def _refuse(self, run: Run, obj: Object, error: InvalidObject) -> Result:
