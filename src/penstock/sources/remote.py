@@ -24,6 +24,17 @@ class Stalled(SourceError):
     """No retry can help: the spec or a Secret has to change."""
 
 
+class AccountUnusable(Stalled):
+    """`spec.serviceAccountName` is to log in to a cloud, and only this process itself can do that here."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "to use spec.serviceAccountName for provider authentication please enable the "
+            "ObjectLevelWorkloadIdentity feature gate in the controller",
+            reason="FeatureGateDisabled",
+        )
+
+
 class Waiting(SourceError):
     """Something that the source depends on is not there yet; it is looked for again after a fixed time."""
 

@@ -14,8 +14,8 @@ from penstock.api.references import LocalReference
 from penstock.sources.bucket import BucketRemote, BucketSecrets
 from penstock.sources.bucket.index import revision
 from penstock.sources.bucket.logins import s3_keys
-from penstock.sources.bucket.s3 import Keys
 from penstock.sources.remote import SourceError, Stalled
+from penstock.sources.sigv4 import Keys
 from tests.sources.bucket.cloud_servers import ACCOUNT_KEY, KEY, Cloud, azure, google, knows_account_key
 
 if TYPE_CHECKING:

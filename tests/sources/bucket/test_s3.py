@@ -15,8 +15,9 @@ from penstock.api.bucket import BucketSpec
 from penstock.api.durations import Duration
 from penstock.sources.bucket import BucketRemote, BucketSecrets
 from penstock.sources.bucket.index import revision
-from penstock.sources.bucket.s3 import Keys, S3Client, signature
+from penstock.sources.bucket.s3 import S3Client, signed_headers
 from penstock.sources.remote import SourceError
+from penstock.sources.sigv4 import Keys
 from tests.sources.bucket.s3_server import LOGIN, S3, s3_server
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def test_the_order_of_a_listing_does_not_matter() -> None:
 )
 def test_signatures_are_those_of_amazons_library(url: str, token: str) -> None:
     now = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-    ours = signature("GET", url, keys=Keys("id", "secret", token), region="eu-west-1", now=now)
+    ours = signed_headers("GET", url, keys=Keys("id", "secret", token), region="eu-west-1", now=now)
     theirs = AWSRequest("GET", url, headers={"x-amz-content-sha256": ours["x-amz-content-sha256"]})
     signer = SigV4Auth(Credentials("id", "secret", token or None), "s3", "eu-west-1")
     theirs.context["timestamp"] = ours["x-amz-date"]

@@ -19,6 +19,8 @@ class ProxyServer:
     authorization: str = ""
     """The header that is let in; empty lets everybody in."""
     targets: list[str] = field(default_factory=list[str])
+    moved: dict[str, str] = field(default_factory=dict[str, str])
+    """Who answers in the place of a host and port that nobody here may call."""
 
     async def talk_http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """`CONNECT` for https, and whole URLs for http; one request a connection is enough for tests."""
@@ -31,7 +33,7 @@ class ProxyServer:
             return
         authority = target if method == "CONNECT" else target.split("/")[2]
         self.targets.append(f"{method} {authority}")
-        host, _, port = authority.partition(":")
+        host, _, port = self.moved.get(authority, authority).partition(":")
         there = await asyncio.open_connection(host, int(port or 80))
         if method == "CONNECT":
             writer.write(b"HTTP/1.1 200 Fine\r\n\r\n")

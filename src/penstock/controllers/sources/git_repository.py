@@ -14,10 +14,11 @@ from penstock.controllers.sources.inclusion import add_included, included_artifa
 from penstock.controllers.sources.kind import Outdated, SourceKind
 from penstock.controllers.sources.ready import VERIFIED
 from penstock.sources import SourceError
-from penstock.sources.git import Address, GitHubApp, GitRemote, Proxy, Reference, Verification, of_secret
+from penstock.sources.git import Address, CloudLogin, GitHubApp, GitRemote, Proxy, Reference, Verification, of_secret
 from penstock.sources.git.errors import ProviderUnusable
 from penstock.sources.git.githubapp import NUMBER
 from penstock.sources.git.references import is_hash
+from penstock.sources.remote import AccountUnusable
 from penstock.sources.store.records import digits_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from penstock.kube.resources import Object
     from penstock.sources import Fetched, Remote
     from penstock.sources.git import Credentials, Git
+    from penstock.sources.git.tokens import Lender
 
 
 class GitRepositories(SourceKind[GitRepository]):
@@ -125,21 +127,21 @@ def _mode(spec: GitRepositorySpec) -> str:
 
 async def _login(
     spec: GitRepositorySpec, address: Address, proxy: Proxy | None, around: Surroundings
-) -> Credentials | GitHubApp:
-    """How to log in: with the Secret, or as the App that the Secret describes."""
-    if spec.provider in ("aws", "azure"):
-        raise ProviderUnusable(f"provider '{spec.provider}' is not supported yet: log in with a secretRef")
-    if spec.secret_ref is None:
-        if spec.provider == "github":
-            raise ProviderUnusable("secretRef with github app data must be specified when provider is set to github")
-        return of_secret(spec.url, address, None)
-    data: Mapping[str, bytes] = await around.secret(spec.secret_ref.name)
+) -> Credentials | Lender:
+    """How to log in: with the Secret, as the App that the Secret describes, or as ourselves to a cloud."""
+    if spec.service_account_name:
+        raise AccountUnusable
+    name = spec.secret_ref.name if spec.secret_ref is not None else ""
+    data: Mapping[str, bytes] | None = await around.secret(name) if name else None
     if spec.provider == "github":
+        if data is None:
+            raise ProviderUnusable("secretRef with github app data must be specified when provider is set to github")
         return GitHubApp.of_secret(data, proxy=proxy)
-    name = f"{around.namespace}/{spec.secret_ref.name}"
-    if data.get(NUMBER):
-        raise ProviderUnusable(f"secretRef '{name}' has github app data but provider is not set to github")
-    return of_secret(spec.url, address, data, secret=name)
+    secret = f"{around.namespace}/{name}"
+    if data is not None and data.get(NUMBER):
+        raise ProviderUnusable(f"secretRef '{secret}' has github app data but provider is not set to github")
+    given = of_secret(spec.url, address, data, secret=secret)
+    return given if spec.provider == "generic" else CloudLogin(spec.provider, address, given)
 
 
 async def _proxy(spec: GitRepositorySpec, address: Address, around: Surroundings) -> Proxy | None:

@@ -22,6 +22,7 @@ from penstock.sources.oci.reference import InvalidReference, check_digest
 from penstock.sources.oci.remote import digest_of
 from penstock.sources.oci.verification import CosignKeys, Identity, Keyless, VerificationFailed
 from penstock.sources.oci.verification.notation import from_secret as notation
+from penstock.sources.remote import AccountUnusable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Mapping
@@ -131,11 +132,7 @@ async def _pull_secrets(name: str, around: Surroundings) -> list[str]:
 async def _cloud_credential(source: OCIRepository, trusted: Trust, between: str | None) -> Credential:
     spec = source.spec
     if spec.service_account_name:
-        raise Stalled(
-            "to use spec.serviceAccountName for provider authentication please enable the "
-            "ObjectLevelWorkloadIdentity feature gate in the controller",
-            reason="FeatureGateDisabled",
-        )
+        raise AccountUnusable
     try:
         repository = parse_repository(spec.url)
     except InvalidReference:

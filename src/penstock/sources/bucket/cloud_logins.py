@@ -16,6 +16,7 @@ import msgspec
 from penstock.sources.bucket.azure import AzureLogin
 from penstock.sources.bucket.client import BucketError
 from penstock.sources.bucket.secrets import BucketSecrets, post, refused, text_of
+from penstock.sources.identity import NoIdentity, google_token
 from penstock.sources.web import TooLarge, Unreachable, Web
 
 if TYPE_CHECKING:
@@ -117,22 +118,11 @@ def _assertion(account: _ServiceAccount, now: int) -> str:
 
 
 async def _own_gcs_token() -> tuple[str, float]:
-    return await asyncio.to_thread(_adc)
-
-
-def _adc() -> tuple[str, float]:
-    if find_spec("google.auth") is None:
-        raise refused("the provider 'gcp' without a Secret needs the extra 'gcp': pip install 'penstock[gcp]'")
-    import google.auth
-    from google.auth.exceptions import GoogleAuthError
-    from google.auth.transport.requests import Request
-
     try:
-        credentials: Any = google.auth.default(scopes=[_SCOPE])[0]
-        credentials.refresh(Request())
-    except GoogleAuthError as error:
-        raise refused(f"GCP authentication failed: {type(error).__name__}") from error
-    return str(credentials.token), time.time() + 600
+        token = await asyncio.to_thread(google_token, _SCOPE)
+    except NoIdentity as error:
+        raise refused(f"GCP authentication failed: {error}") from error
+    return token.word, token.ends
 
 
 def _azure_token(data: Mapping[str, bytes]) -> Callable[[], Awaitable[tuple[str, float]]]:

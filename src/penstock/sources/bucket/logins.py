@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from penstock.sources.bucket.client import BucketError, parse_xml, text
 from penstock.sources.bucket.cloud_logins import service_account
-from penstock.sources.bucket.s3 import Keys
 from penstock.sources.bucket.secrets import BucketSecrets, post, refused, text_of
-from penstock.sources.remote import Stalled
+from penstock.sources.identity import NoIdentity, amazon_keys
+from penstock.sources.remote import AccountUnusable, Stalled
+from penstock.sources.sigv4 import Keys
 from penstock.sources.web import TooLarge, Unreachable, Web
 
 if TYPE_CHECKING:
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 def check(spec: BucketSpec, secrets: BucketSecrets) -> None:
     """Refuse a combination that cannot work, before anything is sent."""
     if spec.service_account_name and spec.provider != "generic":
-        raise Stalled(
-            "to use spec.serviceAccountName for provider authentication please enable the "
-            "ObjectLevelWorkloadIdentity feature gate in the controller",
-            reason="FeatureGateDisabled",
-        )
+        raise AccountUnusable
     if spec.sts is not None:
         _check_sts(spec, spec.sts)
         if spec.sts.provider == "ldap" and secrets.sts is not None:
@@ -92,15 +88,10 @@ _REQUIRED: Mapping[str, Callable[[str, Mapping[str, bytes]], None]] = {
 
 
 def _own_keys() -> Keys:
-    if find_spec("boto3") is None:
-        raise refused("the provider 'aws' without a Secret needs the extra 'aws': pip install 'penstock[aws]'")
-    import boto3
-
-    found = boto3.Session().get_credentials()
-    if found is None:
-        raise refused("AWS authentication failed: there are no credentials for this process")
-    frozen = found.get_frozen_credentials()
-    return Keys(frozen.access_key, frozen.secret_key, frozen.token or "")
+    try:
+        return amazon_keys()
+    except NoIdentity as error:
+        raise refused(f"AWS authentication failed: {error}") from error
 
 
 async def _ldap_keys(sts: SecurityTokenService, secrets: BucketSecrets) -> Keys:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote_plus, urlsplit
@@ -24,6 +22,7 @@ from penstock.sources.bucket.client import (
     text,
     unquoted,
 )
+from penstock.sources.sigv4 import Keys, Scope, signature
 from penstock.sources.web import read, save
 
 if TYPE_CHECKING:
@@ -38,15 +37,6 @@ PAGE = 1000
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _AWS = re.compile(r"s3[.-](?:dualstack\.)?(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?")
 _SAFE = "-._~"
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """An access key; without one, requests are not signed."""
-
-    access_key: str = ""
-    secret_key: str = field(default="", repr=False)
-    session_token: str = field(default="", repr=False)
 
 
 class S3Client:
@@ -130,18 +120,18 @@ class S3Client:
     def _sign(self, method: str, url: str, headers: Mapping[str, str]) -> Mapping[str, str]:
         if not self._keys.access_key:
             return headers
-        return {**headers, **signature(method, url, keys=self._keys, region=self._region, now=self._now())}
+        return {**headers, **signed_headers(method, url, keys=self._keys, region=self._region, now=self._now())}
 
 
-def signature(method: str, url: str, *, keys: Keys, region: str, now: datetime, service: str = "s3") -> dict[str, str]:
-    """The headers of AWS's signature, version 4, for a request without a body."""
-    stamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
+def signed_headers(method: str, url: str, *, keys: Keys, region: str, now: datetime) -> dict[str, str]:
+    """The headers that sign a request without a body."""
+    scope = Scope(now.strftime("%Y%m%dT%H%M%SZ"), region, "s3")
     parts = urlsplit(url)
-    signed = {"host": parts.netloc, "x-amz-content-sha256": _EMPTY, "x-amz-date": stamp}
+    signed = {"host": parts.netloc, "x-amz-content-sha256": _EMPTY, "x-amz-date": scope.stamp}
     if keys.session_token:
         signed["x-amz-security-token"] = keys.session_token
     names = ";".join(sorted(signed))
-    request = "\n".join(
+    canonical = "\n".join(
         (
             method,
             parts.path or "/",
@@ -152,12 +142,7 @@ def signature(method: str, url: str, *, keys: Keys, region: str, now: datetime, 
             _EMPTY,
         )
     )
-    scope = f"{day}/{region}/{service}/aws4_request"
-    message = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
-    key = f"AWS4{keys.secret_key}".encode()
-    for part in (day, region, service, "aws4_request"):
-        key = hmac.digest(key, part.encode(), "sha256")
-    value = hmac.digest(key, message.encode(), "sha256").hex()
+    value = signature(canonical, scope, keys)
     credential = f"Credential={keys.access_key}/{scope}"
     del signed["host"]
     return {**signed, "Authorization": f"AWS4-HMAC-SHA256 {credential}, SignedHeaders={names}, Signature={value}"}

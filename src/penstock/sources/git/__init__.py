@@ -7,6 +7,7 @@ configuration but ours; files are written by us, so that no filter, hook or link
 
 from penstock.sources.git.address import Address
 from penstock.sources.git.client import Git
+from penstock.sources.git.clouds import CloudLogin
 from penstock.sources.git.credentials import Credentials, of_secret
 from penstock.sources.git.githubapp import GitHubApp
 from penstock.sources.git.listing import Algorithms
@@ -18,6 +19,7 @@ from penstock.sources.git.signatures import Verification
 __all__ = [
     "Address",
     "Algorithms",
+    "CloudLogin",
     "Credentials",
     "Git",
     "GitHubApp",

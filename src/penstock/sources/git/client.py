@@ -1,4 +1,4 @@
-"""What all Git repositories share: connections, mirrors, threads, and tokens of GitHub Apps."""
+"""What all Git repositories share: connections, mirrors, threads, and logins that end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from penstock.kube.connector import Connector
 from penstock.sources.git import pktline
 from penstock.sources.git.calling import calling
 from penstock.sources.git.checkout import Bounds
-from penstock.sources.git.githubapp import Tokens
 from penstock.sources.git.guard import GuardedResolver
 from penstock.sources.git.listing import Algorithms, Listing
 from penstock.sources.git.mirror import Limits, Mirrors
 from penstock.sources.git.program import Program, ProgramFailed
 from penstock.sources.git.references import PEELED
+from penstock.sources.git.tokens import Tokens
 from penstock.sources.git.words import trouble
 
 if TYPE_CHECKING:

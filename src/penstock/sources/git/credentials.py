@@ -47,7 +47,7 @@ class Credentials:
     secret: str = ""
     """Namespace and name of the Secret, for error texts."""
     application: str = ""
-    """Which GitHub App a short-lived password belongs to: it stands for the password where that must be stable."""
+    """Whose short-lived login it is: that stands for user, password and token where something stable is needed."""
 
     def __repr__(self) -> str:
         return "Credentials(...)"
@@ -55,8 +55,8 @@ class Credentials:
     @property
     def fingerprint(self) -> str:
         """A digest by which the copies of different logins are kept apart; nothing can be read from it."""
-        secret = self.application or self.password
-        values = (self.username, secret, self.bearer, self.authority, self.certificate, self.certificate_key)
+        login = (self.application, "", "") if self.application else (self.username, self.password, self.bearer)
+        values = (*login, self.authority, self.certificate, self.certificate_key)
         parts = [value.encode() if isinstance(value, str) else value for value in (*values, self.identity)]
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
@@ -89,6 +89,14 @@ class Credentials:
     def signing_key(self) -> SigningKey:
         """The SSH key; blocking, since a passphrase is slow on purpose."""
         return _private_key(self.identity, self.passphrase, self.secret)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A login that ends, in seconds since 1970."""
+
+    credentials: Credentials
+    ends: float
 
 
 def of_secret(url: str, address: Address, data: Mapping[str, bytes] | None, *, secret: str = "") -> Credentials:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -19,13 +17,13 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from yarl import URL
 
 from penstock.sources.git.address import Address
-from penstock.sources.git.credentials import Credentials
+from penstock.sources.git.credentials import Credentials, Lease
 from penstock.sources.git.errors import LoginFailed, ProviderUnusable, RemoteTrouble
 from penstock.sources.git.guard import check_literal
 from penstock.sources.remote import Stalled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from penstock.sources.git.proxy import Proxy
 
@@ -35,8 +33,6 @@ NUMBER = "githubAppID"
 _API = "https://api.github.com"
 _USER = "x-access-token"
 _EARLY, _VALID = 30, 120  # seconds: clocks differ, and the word is used at once
-_SPARE = 300  # seconds before its end in which a token is not handed out any more
-_REMEMBERED = 1000
 _LARGEST = 1 << 20
 _SECONDS = aiohttp.ClientTimeout(total=30)
 
@@ -101,65 +97,49 @@ class GitHubApp:
         return f"{text}.{base64.urlsafe_b64encode(signature).decode('ascii').rstrip('=')}"
 
 
-class Tokens:
-    """Tokens of Apps, kept until shortly before they end."""
+async def lease(app: GitHubApp, session: aiohttp.ClientSession, now: float) -> Lease:
+    """A login with a new token of the App."""
+    word = await asyncio.to_thread(app.word, now)
+    number = app.installation or await _installation(app, session, word)
+    path = f"app/installations/{number}/access_tokens"
+    token = await _call(app, session, "POST", path, word, _Token)
+    login = Credentials(username=_USER, password=token.token, authority=app.authority, application=app.identity)
+    return Lease(login, token.expires_at.timestamp())
 
-    def __init__(self, session: aiohttp.ClientSession, *, clock: Callable[[], float] = time.time) -> None:
-        self._session, self._clock = session, clock
-        self._kept: OrderedDict[str, _Token] = OrderedDict()
 
-    async def credentials(self, app: GitHubApp) -> Credentials:
-        """A login with a token of the App; asked for only when none is at hand."""
-        identity = app.identity
-        token = self._kept.get(identity)
-        if token is None or token.expires_at.timestamp() - _SPARE < self._clock():
-            token = await self._fresh(app)
-            self._kept[identity] = token
-            if len(self._kept) > _REMEMBERED:
-                self._kept.popitem(last=False)
-        return Credentials(username=_USER, password=token.token, authority=app.authority, application=identity)
+async def _installation(app: GitHubApp, session: aiohttp.ClientSession, word: str) -> str:
+    owner = quote(app.owner, safe="")
+    try:
+        found = await _call(app, session, "GET", f"orgs/{owner}/installation", word, _Installation)
+    except LoginFailed:
+        found = await _call(app, session, "GET", f"users/{owner}/installation", word, _Installation)
+    return str(found.id)
 
-    def forget(self, app: GitHubApp) -> None:
-        """Ask anew next time: the token was refused."""
-        self._kept.pop(app.identity, None)
 
-    async def _fresh(self, app: GitHubApp) -> _Token:
-        word = await asyncio.to_thread(app.word, self._clock())
-        number = app.installation or await self._installation(app, word)
-        return await self._call(app, "POST", f"app/installations/{number}/access_tokens", word, _Token)
-
-    async def _installation(self, app: GitHubApp, word: str) -> str:
-        owner = quote(app.owner, safe="")
-        try:
-            found = await self._call(app, "GET", f"orgs/{owner}/installation", word, _Installation)
-        except LoginFailed:
-            found = await self._call(app, "GET", f"users/{owner}/installation", word, _Installation)
-        return str(found.id)
-
-    async def _call(self, app: GitHubApp, method: str, path: str, word: str, form: type[T]) -> T:
-        url = f"{app.api}/{path}"
-        headers = {"Authorization": f"Bearer {word}", "Accept": "application/vnd.github+json"}
-        greeting = app.proxy.headers if app.proxy else {}
-        if not url.startswith("https:"):
-            headers |= greeting
-        try:
-            check_literal(Address.parse(url).host)
-            trust = await asyncio.to_thread(Credentials(authority=app.authority).trust)
-            async with self._session.request(
-                method,
-                URL(url, encoded=True),
-                headers=headers,
-                ssl=trust,
-                allow_redirects=False,
-                timeout=_SECONDS,
-                proxy=app.proxy.url if app.proxy else None,
-                proxy_headers=greeting,
-            ) as response:
-                if response.status not in (200, 201):
-                    raise LoginFailed(f"GitHub answered {response.status} to {method} {path}")
-                return msgspec.json.decode(await response.content.read(_LARGEST), type=form)
-        except (aiohttp.ClientError, OSError, msgspec.DecodeError, msgspec.ValidationError, RemoteTrouble) as error:
-            raise LoginFailed(f"GitHub cannot be asked ({type(error).__name__}) for {path}") from None
+async def _call(app: GitHubApp, session: aiohttp.ClientSession, method: str, path: str, word: str, form: type[T]) -> T:
+    url = f"{app.api}/{path}"
+    headers = {"Authorization": f"Bearer {word}", "Accept": "application/vnd.github+json"}
+    greeting = app.proxy.headers if app.proxy else {}
+    if not url.startswith("https:"):
+        headers |= greeting
+    try:
+        check_literal(Address.parse(url).host)
+        trust = await asyncio.to_thread(Credentials(authority=app.authority).trust)
+        async with session.request(
+            method,
+            URL(url, encoded=True),
+            headers=headers,
+            ssl=trust,
+            allow_redirects=False,
+            timeout=_SECONDS,
+            proxy=app.proxy.url if app.proxy else None,
+            proxy_headers=greeting,
+        ) as response:
+            if response.status not in (200, 201):
+                raise LoginFailed(f"GitHub answered {response.status} to {method} {path}")
+            return msgspec.json.decode(await response.content.read(_LARGEST), type=form)
+    except (aiohttp.ClientError, OSError, msgspec.DecodeError, msgspec.ValidationError, RemoteTrouble) as error:
+        raise LoginFailed(f"GitHub cannot be asked ({type(error).__name__}) for {path}") from None
 
 
 @lru_cache(maxsize=64)

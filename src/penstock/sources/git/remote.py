@@ -12,7 +12,6 @@ from penstock.sources.git.address import shown
 from penstock.sources.git.credentials import Credentials
 from penstock.sources.git.errors import EmptyRepository, GitFailed, InvalidAddress, RemoteTrouble
 from penstock.sources.git.fetching import Found, bring_commit, bring_ref
-from penstock.sources.git.githubapp import GitHubApp
 from penstock.sources.git.listing import Place
 from penstock.sources.git.program import ProgramFailed
 from penstock.sources.git.references import TAGS, Reference, is_hash, matching
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.sources.git.pktline import Refs
     from penstock.sources.git.proxy import Proxy
     from penstock.sources.git.signatures import Verification
+    from penstock.sources.git.tokens import Lender
 
 _DOING = "failed to checkout and determine revision"
 
@@ -64,7 +64,7 @@ class GitRemote:
     git: Git
     address: Address
     reference: Reference = field(default_factory=lambda: Reference(branch="master"))
-    login: Credentials | GitHubApp = field(default_factory=Credentials)
+    login: Credentials | Lender = field(default_factory=Credentials)
     proxy: Proxy | None = None
     verification: Verification | None = None
     directories: tuple[str, ...] = ()
@@ -188,9 +188,8 @@ class GitRemote:
         return place.at(address)
 
     async def _place(self) -> Place:
-        credentials = self.login
-        if isinstance(credentials, GitHubApp):
-            credentials = await self.git.tokens.credentials(credentials)
+        login = self.login
+        credentials = login if isinstance(login, Credentials) else await self.git.tokens.credentials(login)
         return Place(self.address, credentials, self.proxy, self.git.algorithms)
 
     async def _refs(self, place: Place, *, doing: str) -> tuple[Place, Refs]:
@@ -217,7 +216,7 @@ class GitRemote:
         return not everything.objects
 
     def _told(self, error: RemoteTrouble, *, doing: str) -> GitFailed:
-        if isinstance(self.login, GitHubApp):
+        if not isinstance(self.login, Credentials):
             self.git.tokens.forget(self.login)
         url = shown(self.address.url)
         if error.is_missing:

@@ -6,17 +6,18 @@ import asyncio
 import base64
 import binascii
 import re
-from importlib.util import find_spec
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import msgspec
 
+from penstock.sources.identity import NoIdentity, asked, azure_token, google_token, sdk
 from penstock.sources.oci.credentials import Credential, CredentialsError
 from penstock.sources.web import TooLarge, Unreachable, Web, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Generator
 
     from penstock.sources.access import Trust
     from penstock.sources.oci.reference import Repository
@@ -35,16 +36,18 @@ class _Refresh(msgspec.Struct, frozen=True):
 
 async def cloud_credential(provider: str, repository: Repository, *, trust: Trust, proxy: str | None) -> Credential:
     """The login that a cloud gives to this process; CredentialsError when it gives none."""
-    match provider:
-        case "aws":
-            return await asyncio.to_thread(_aws, repository.registry)
-        case "gcp":
-            return await asyncio.to_thread(_gcp)
-        case "azure":
-            token = await asyncio.to_thread(_azure_token)
-            return await exchange(token, repository, trust=trust, proxy=proxy)
-        case _:
-            raise CredentialsError(f"the provider '{provider}' is not known")
+    with _told():
+        match provider:
+            case "aws":
+                return await asyncio.to_thread(_aws, repository.registry)
+            case "gcp":
+                token = await asyncio.to_thread(google_token, _GCP_SCOPE)
+                return Credential("oauth2accesstoken", token.word)
+            case "azure":
+                token = await asyncio.to_thread(azure_token, _AZURE_SCOPE)
+                return await exchange(token.word, repository, trust=trust, proxy=proxy)
+            case _:
+                raise CredentialsError(f"the provider '{provider}' is not known")
 
 
 async def exchange(token: str, repository: Repository, *, trust: Trust, proxy: str | None) -> Credential:
@@ -72,7 +75,7 @@ def _aws(registry: str) -> Credential:
     found = _ECR.fullmatch(registry)
     if found is None and registry != _PUBLIC_ECR:
         raise CredentialsError(f"'{registry}' is not the name of a registry of Amazon")
-    boto3 = _sdk("boto3", "aws")
+    boto3 = sdk("boto3", "aws")
 
     def ask() -> Any:
         if found is None:
@@ -82,44 +85,15 @@ def _aws(registry: str) -> Credential:
         return client.get_authorization_token()["authorizationData"][0]
 
     try:
-        username, _, password = base64.b64decode(_asked(ask)["authorizationToken"]).decode().partition(":")
+        username, _, password = base64.b64decode(asked(ask)["authorizationToken"]).decode().partition(":")
     except (binascii.Error, UnicodeError, KeyError):
         raise CredentialsError("the answer of Amazon holds no login") from None
     return Credential(username, password)
 
 
-def _gcp() -> Credential:
-    _sdk("google.auth", "gcp")
-    import google.auth
-    from google.auth.transport.requests import Request
-
-    def ask() -> Any:
-        credentials: Any = google.auth.default(scopes=[_GCP_SCOPE])[0]
-        credentials.refresh(Request())
-        return credentials.token
-
-    return Credential("oauth2accesstoken", str(_asked(ask)))
-
-
-def _azure_token() -> str:
-    identity = _sdk("azure.identity", "azure")
-    # Without the programs and developers' tools that the default one would ask.
-    chain = identity.ChainedTokenCredential(identity.EnvironmentCredential(), identity.ManagedIdentityCredential())
-    return str(_asked(lambda: chain.get_token(_AZURE_SCOPE).token))
-
-
-def _sdk(name: str, extra: str) -> Any:
-    if find_spec(name.partition(".")[0]) is None or find_spec(name) is None:
-        raise CredentialsError(f"the provider '{extra}' needs the extra '{extra}': pip install 'penstock[{extra}]'")
-    from importlib import import_module
-
-    return import_module(name)
-
-
-def _asked(ask: Callable[[], Any]) -> Any:
-    """What an SDK answers; its errors may quote requests, so only their names go on."""
+@contextmanager
+def _told() -> Generator[None]:
     try:
-        return ask()
-    except Exception as error:  # noqa: BLE001 - each SDK has its own family of errors
-        code = getattr(error, "response", {}).get("Error", {}).get("Code")
-        raise CredentialsError(f"the cloud gave no login: {code or type(error).__name__}") from None
+        yield
+    except NoIdentity as error:
+        raise CredentialsError(str(error)) from error
