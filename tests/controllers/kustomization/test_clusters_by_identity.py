@@ -73,7 +73,7 @@ class TestConfigMaps:
 
     async def test_that_are_wrong_say_where(self, world: World) -> None:
         wrong: dict[str, tuple[dict[str, str | None], str]] = {
-            "p1": ({"provider": "aws"}, "provider 'aws' is not supported yet"),
+            "p1": ({"provider": "aws"}, "the service account 'remote' cannot log in to 'aws' yet"),
             "p2": ({"provider": "other"}, "provider 'other' not implemented"),
             "a1": ({"address": None}, "address is missing"),
             "a2": ({"address": "http://127.0.0.1:1"}, "address has to be https://host:port"),

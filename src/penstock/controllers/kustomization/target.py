@@ -7,6 +7,7 @@ import hashlib
 from collections import OrderedDict
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.apply import Applier
@@ -19,7 +20,7 @@ from penstock.kube import connect, load_hostile
 from penstock.kube.errors import ConfigError, KubeError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from penstock.api.kustomization import Kustomization
     from penstock.api.references import KubeConfig
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from penstock.controllers.kustomization.settings import Settings
     from penstock.kube import Client
     from penstock.kube import Settings as ConnectionSettings
+
+    Found = Callable[[], Awaitable[ConnectionSettings]]
 
 MOST = 64
 """Connections to other clusters that are kept although nobody uses them; the least recently used is closed first."""
@@ -111,8 +114,7 @@ class Targets:
         if kustomization.spec.kube_config is None:
             yield self._client
             return
-        key, settings = await self._reached(kustomization, kustomization.spec.kube_config)
-        remote = await self._opened(key, settings)
+        remote = await self._opened(*await self._reached(kustomization, kustomization.spec.kube_config))
         remote.users += 1
         try:
             yield remote.client
@@ -120,34 +122,36 @@ class Targets:
             remote.users -= 1
             await self._close_oldest()
 
-    async def _reached(self, kustomization: Kustomization, named: KubeConfig) -> tuple[str, ConnectionSettings]:
-        """How the other cluster is reached, and what tells it from all others."""
+    async def _reached(self, kustomization: Kustomization, named: KubeConfig) -> tuple[str, Found]:
+        """What tells the other cluster from all others, and how it is reached, which may have to be asked."""
         namespace = kustomization.metadata.namespace
         if named.secret_ref is not None:
             origin, text = await self._references.kubeconfig(kustomization, named.secret_ref)
-            settings = await asyncio.to_thread(
+            load = partial(
                 load_hostile,
                 text,
                 origin,
                 allow_exec=self._settings.insecure_kubeconfig_exec,
                 allow_insecure_tls=self._settings.insecure_kubeconfig_tls,
             )
-            return hashlib.sha256(text).hexdigest(), settings
+            return hashlib.sha256(text).hexdigest(), lambda: asyncio.to_thread(load)
         if named.config_map_ref is not None:
             place, data = await self._references.cluster(kustomization, named.config_map_ref.name)
             login = workload.read(place, data, self._settings)
-            return f"{namespace}/{login!r}/{login.authority!r}", await workload.settings(login, self._client, namespace)
+            return f"{namespace}/{login.key}", partial(login.settings, self._client, namespace)
         # The API server refuses this, but an object written before its rule was there may still say so.
         raise ConfigError("spec.kubeConfig names neither a Secret nor a ConfigMap")
 
-    async def _opened(self, key: str, settings: ConnectionSettings) -> _Remote:
+    async def _opened(self, key: str, found: Found) -> _Remote:
+        # Nobody else waits while a cloud thinks; two that ask at once get one connection all the same.
+        settings = await found() if key not in self._remotes else None
         async with self._opening:
             if key in self._remotes:
                 self._remotes.move_to_end(key)
                 return self._remotes[key]
             stack = AsyncExitStack()
             try:
-                client = await stack.enter_async_context(connect(settings))
+                client = await stack.enter_async_context(connect(settings or await found()))
             except KubeError:
                 await stack.aclose()
                 raise

@@ -1,17 +1,18 @@
-"""Another cluster without a stored secret: a ConfigMap says where it is, and a service account's token logs in.
+"""Another cluster without a stored secret: a ConfigMap says which one, and a token that ends soon logs in.
 
-The keys are Flux's: `provider`, `address`, `ca.crt`, `audiences`, `serviceAccountName`. The provider `generic` is a
-cluster that trusts the tokens of this one.
+The keys are Flux's: `provider`, `cluster`, `address`, `ca.crt`, `audiences`, `serviceAccountName`. The provider
+`generic` is a cluster that trusts the tokens of this one; the others are clouds, which know this process.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
+from penstock.controllers.kustomization import clouds
 from penstock.controllers.kustomization.accounts import SERVICE_ACCOUNTS
 from penstock.kube import Resource, Settings
 from penstock.kube.credentials import Credential
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from penstock.controllers.kustomization.settings import Settings as Flags
     from penstock.kube import Client
 
-CLOUDS = frozenset({"aws", "azure", "gcp"})
 LIFETIME = 3600
 """Seconds for which a token is asked."""
 FRESH = 0.8
@@ -32,16 +32,66 @@ _REVIEWS = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSu
 _ACCOUNT = "system:serviceaccount:"
 
 
+REVIEWED = 900
+"""Seconds after which a cloud is asked again where a cluster is: one of the same name may have been made anew."""
+
+
+class Login(Protocol):
+    """A cluster, and how to log in there."""
+
+    @property
+    def key(self) -> str:
+        """What tells its connections from all others of the namespace."""
+        ...
+
+    async def settings(self, client: Client, namespace: str) -> Settings:
+        """The settings of a connection that logs in this way; `namespace` is that of the Kustomization."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class Login:
-    """A cluster and whose token opens it."""
+class AccountLogin:
+    """A cluster that trusts the tokens of this one."""
 
     origin: str
     address: str
-    authority: bytes | None = field(repr=False)
+    authority: bytes | None
     audiences: tuple[str, ...]
     account: str
     """A service account of the Kustomization's namespace; empty for the controller's own."""
+
+    @property
+    def key(self) -> str:
+        return repr(self)
+
+    async def settings(self, client: Client, namespace: str) -> Settings:
+        name = self.account
+        if not name:
+            namespace, name = await _own(client, self.origin)
+        credentials = AccountToken(client, namespace, name, self.audiences)
+        return Settings(self.address, self.origin, authority=self.authority, credentials=credentials)
+
+
+@dataclass(frozen=True, slots=True)
+class CloudLogin:
+    """A cluster of a cloud, in which this process is somebody."""
+
+    origin: str
+    provider: clouds.Provider
+    cluster: str
+    address: str
+    """What the ConfigMap says; only the cloud's own word counts, and the two must not differ."""
+
+    @property
+    def key(self) -> str:
+        return f"{self!r}/{time.monotonic() // REVIEWED}"
+
+    async def settings(self, client: Client, namespace: str) -> Settings:
+        del client, namespace
+        found = await clouds.settings(self.origin, self.provider, self.cluster)
+        if self.address and self.address != _address(self.origin, found.server):
+            raise ConfigError(f"{self.origin}: address is not that of the cluster {self.cluster}; leave it out")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +120,23 @@ def read(place: str, data: Mapping[str, str], flags: Flags) -> Login:
     """What a ConfigMap says; ConfigError names the key that is wrong."""
     origin = f"ConfigMap {place}"
     provider = data.get("provider", "")
-    if provider in CLOUDS:
-        raise ConfigError(f"{origin}: provider '{provider}' is not supported yet; use generic, or a kubeconfig Secret")
-    if provider != "generic":
-        raise ConfigError(f"{origin}: provider '{provider}' not implemented")
-    address = _address(origin, data.get("address", ""))
     account = data.get("serviceAccountName", "").strip() or flags.default_kubeconfig_service_account
-    if account and not flags.gates.object_level_workload_identity:
+    match provider:
+        case "generic":
+            return _generic(origin, data, account, gate=flags.gates.object_level_workload_identity)
+        case "aws" | "azure" | "gcp":
+            if account:
+                raise ConfigError(f"{origin}: the service account '{account}' cannot log in to '{provider}' yet")
+            address = _address(origin, data["address"]) if data.get("address") else ""
+            cluster = clouds.check(origin, provider, data.get("cluster", "").strip())
+            return CloudLogin(origin, provider, cluster, address)
+        case _:
+            raise ConfigError(f"{origin}: provider '{provider}' not implemented")
+
+
+def _generic(origin: str, data: Mapping[str, str], account: str, *, gate: bool) -> AccountLogin:
+    address = _address(origin, data.get("address", ""))
+    if account and not gate:
         raise ConfigError(
             f"{origin}: to log in with the service account '{account}' please enable the ObjectLevelWorkloadIdentity "
             "feature gate in the controller"
@@ -86,16 +146,7 @@ def read(place: str, data: Mapping[str, str], flags: Flags) -> Login:
         # A token of the controller for an audience of the tenant's choice could open this very cluster to him.
         raise ConfigError(f"{origin}: audiences need a serviceAccountName; the controller's token is for its address")
     authority = data["ca.crt"].encode() if data.get("ca.crt") else None
-    return Login(origin, address, authority, audiences or (address,), account)
-
-
-async def settings(login: Login, client: Client, namespace: str) -> Settings:
-    """The settings of a connection that logs in this way; `namespace` is that of the Kustomization."""
-    name = login.account
-    if not name:
-        namespace, name = await _own(client, login.origin)
-    credentials = AccountToken(client, namespace, name, login.audiences)
-    return Settings(login.address, login.origin, authority=login.authority, credentials=credentials)
+    return AccountLogin(origin, address, authority, audiences or (address,), account)
 
 
 def _address(origin: str, text: str) -> str:
