@@ -1,4 +1,4 @@
-"""SOPS files on their way through the controller: scenarios of section 22.6, with age and post-quantum age."""
+"""SOPS files on their way through the controller: section 22.6, with age, post-quantum age, PGP and Vault."""
 
 from __future__ import annotations
 
@@ -8,19 +8,34 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from penstock import sops
 from penstock.controllers.kustomization.accounts import SERVICE_ACCOUNTS, Accounts
 from penstock.kube.resources import CONFIG_MAPS, SECRETS
 from penstock.sops import Format
+from penstock.sops.keys import PgpKey, VaultKey
+from penstock.sops.pgp import PgpService, read_keys
+from penstock.sops.vault import VaultService, static_token
 from tests.controllers.kustomization.manifests import secret
+from tests.sops.openpgp_keys import armored_public, armored_secret, new_key
 from tests.sops.rings import new_hybrid_ring, new_ring
+from tests.sops.vault import served, vault_app
 
 if TYPE_CHECKING:
     from penstock.controllers.kustomization.settings import Settings
+    from penstock.sops import KeyService
+    from penstock.sops.keys import MasterKey
     from tests.controllers.kustomization.world import World
     from tests.sops.rings import Ring
 
 RULES = {"encrypted_regex": "^(data|stringData)$"}
 PLAIN = "value"
+
+
+async def sealed(name: str, kind: str, service: KeyService, key: MasterKey) -> bytes:
+    """A Secret that only this service can open."""
+    metadata = sops.Metadata(groups=((key,),), rules=sops.Rules(**RULES))
+    ring = sops.Keyring({kind: service})
+    return await sops.encrypt(secret(name, {"key": PLAIN}).encode(), ring, metadata, form=Format.YAML)
 
 
 async def overlay(age: Ring, hybrid: Ring) -> dict[str, bytes]:
@@ -88,6 +103,24 @@ async def test_ciphertext_in_every_place(world: World) -> None:
     await world.until_applied("v2")
     (told,) = await world.until_told(1, revision="v2")
     assert "Reconciliation finished" in told["message"]
+
+
+@pytest.mark.scenario("22.6 Decryptor/1")
+async def test_other_keys_than_those_of_age(world: World) -> None:
+    key = new_key()
+    async with served(vault_app()) as address:
+        pgp, vault = PgpService(tuple(read_keys(armored_public(key)))), VaultService(static_token("s.token"))
+        tree = {
+            "pgp.yaml": await sealed("algo-pgp", "pgp", pgp, PgpKey(key.fingerprint.upper())),
+            "vault.yaml": await sealed("algo-vault", "hc_vault", vault, VaultKey(address, "transit", "key")),
+        }
+        texts = {"key.asc": armored_secret(key), "sops.vault-token": "s.token"}
+        body = {"metadata": {"name": "keys"}, "stringData": texts}
+        await world.client.create(SECRETS, body, namespace=world.namespace)
+        await world.source("v1", tree)
+        await world.kustomization(decryption={"provider": "sops", "secretRef": {"name": "keys"}})
+        await world.until_applied("v1")
+    assert await data(world, "algo-pgp") == await data(world, "algo-vault") == {"key": PLAIN}
 
 
 @pytest.mark.scenario("22.6 Decryptor/3")
