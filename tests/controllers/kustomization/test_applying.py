@@ -10,8 +10,8 @@ import pytest
 
 from penstock.kube import GroupKind
 from penstock.kube.resources import CONFIG_MAPS, SECRETS
+from tests.controllers.kustomization.identities import RBAC, ROLE_BINDINGS, ROLES, make_account, make_kubeconfig
 from tests.controllers.kustomization.manifests import config_map, secret
-from tests.controllers.kustomization.world import RBAC, ROLE_BINDINGS, ROLES
 
 if TYPE_CHECKING:
     from penstock.controllers.kustomization.settings import Settings
@@ -113,7 +113,7 @@ subjects: [{{kind: ServiceAccount, name: default, namespace: {name}}}]
             },  # neither bind nor escalate
             {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]},
         ]
-        return await world.account("limited", rules=rules)
+        return await make_account(world.cluster, "limited", rules=rules)
 
     @pytest.mark.scenario("22.7 RBAC/1")
     async def test_in_one_stage_a_limited_account_cannot_bind_what_is_not_there(self, world: World) -> None:
@@ -147,7 +147,7 @@ class TestImpersonation:
         await world.kustomization(retryInterval="1h")
         await world.until_failed("ReconciliationFailed", says=f"system:serviceaccount:{world.namespace}:default")
         assert not await world.config_map("a")
-        await world.change({"serviceAccountName": await world.account("deployer")})
+        await world.change({"serviceAccountName": await make_account(world.cluster, "deployer")})
         await world.until_applied("v1")
         await world.delete()
         await world.until_gone()
@@ -156,8 +156,8 @@ class TestImpersonation:
     @pytest.mark.scenario("22.7 Impersonation/1")
     async def test_a_kubeconfig_brings_its_own_rights(self, world: World) -> None:
         await world.source("v1", {"config.yaml": config_map("a")})
-        await world.kubeconfig_secret("admin")
-        account = await world.account("deployer")
+        await make_kubeconfig(world.cluster, "admin")
+        account = await make_account(world.cluster, "deployer")
         await world.kustomization(
             serviceAccountName=account, kubeConfig={"secretRef": {"name": "admin", "key": "value.yaml"}}
         )
@@ -178,7 +178,7 @@ class TestKubeconfigs:
         await world.source("v1", {"config.yaml": config_map("a")})
         await world.kustomization(kubeConfig={"secretRef": {"name": "remote", "key": "custom-key"}}, retryInterval="1h")
         await world.until_failed("ReconciliationFailed", says='secrets "remote" not found')
-        await world.kubeconfig_secret("remote", key="custom-key")
+        await make_kubeconfig(world.cluster, "remote", key="custom-key")
         await world.source("v2", {"config.yaml": config_map("a")})
         await world.until_applied("v2")
 
@@ -197,7 +197,7 @@ class TestKubeconfigs:
         self, world: World, extra: dict[str, Any], says: str
     ) -> None:
         await world.source("v1", {"config.yaml": config_map("a")})
-        await world.kubeconfig_secret("remote", user=extra)
+        await make_kubeconfig(world.cluster, "remote", user=extra)
         await world.kustomization(kubeConfig={"secretRef": {"name": "remote"}}, retryInterval="1h")
         await world.until_failed("ReconciliationFailed", says=f"{says} is not allowed")
         assert not await world.config_map("a")

@@ -18,8 +18,8 @@ from structlog.testing import capture_logs
 from penstock.controllers.kustomization.accounts import SERVICE_ACCOUNTS
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS
+from tests.controllers.kustomization.identities import ROLE_BINDINGS, ROLES, make_account, make_kubeconfig
 from tests.controllers.kustomization.manifests import config_map, secret
-from tests.controllers.kustomization.world import ROLE_BINDINGS, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, MutableMapping
@@ -228,7 +228,7 @@ class TestAccounts:
 
 @pytest.mark.scenario("A23")
 async def test_a_kubeconfig_that_sends_elsewhere_is_refused(world: World) -> None:
-    await world.kubeconfig_secret("remote", cluster={"proxy-url": "http://127.0.0.1:1"})
+    await make_kubeconfig(world.cluster, "remote", more={"proxy-url": "http://127.0.0.1:1"})
     await world.source("v1", {"a.yaml": config_map("a")})
     await world.kustomization(kubeConfig={"secretRef": {"name": "remote"}})
     await world.until_failed("ReconciliationFailed", says="proxy-url is not allowed")
@@ -237,7 +237,7 @@ async def test_a_kubeconfig_that_sends_elsewhere_is_refused(world: World) -> Non
 
 @pytest.mark.scenario("A24")
 async def test_an_account_that_is_made_anew_starts_with_nothing(world: World) -> None:
-    account = await world.account("deployer")
+    account = await make_account(world.cluster, "deployer")
     await world.source("v1", {"a.yaml": config_map("a")})
     await world.kustomization(serviceAccountName=account)
     await world.until_applied("v1")
@@ -259,7 +259,7 @@ class TestEscalation:
 
     @pytest.mark.scenario("A25")
     async def test_by_roles_of_ones_own_set_applies_nothing(self, world: World) -> None:
-        account = await world.account("deployer", rules=self.RULES)
+        account = await make_account(world.cluster, "deployer", rules=self.RULES)
         role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: more}\nrules:\n"
         role += "  - {apiGroups: [''], resources: [secrets], verbs: ['*']}\n"
         binding = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: more}\n"

@@ -16,8 +16,8 @@ from penstock.controllers.kustomization.source import KINDS
 from penstock.kube import WatchCache
 from penstock.kube.errors import NotFound
 from penstock.kube.resources import NAMESPACES
+from tests.controllers.kustomization.identities import RBAC
 from tests.controllers.kustomization.manifests import config_map
-from tests.controllers.kustomization.world import RBAC
 from tests.definitions import release
 from tests.waiting import following
 

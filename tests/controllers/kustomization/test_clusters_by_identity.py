@@ -18,8 +18,8 @@ from penstock.controllers.kustomization.references import References
 from penstock.controllers.kustomization.settings import Settings
 from penstock.controllers.kustomization.target import Targets
 from penstock.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS
+from tests.controllers.kustomization.identities import flattened, make_account
 from tests.controllers.kustomization.manifests import config_map
-from tests.controllers.kustomization.world import flattened
 
 if TYPE_CHECKING:
     from tests.clusters import Cluster
@@ -57,8 +57,8 @@ class TestConfigMaps:
         return replace(settings, gates=gates)
 
     async def test_an_account_logs_in_with_its_own_rights(self, world: World) -> None:
-        account = await world.account(
-            "remote", rules=[{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]
+        account = await make_account(
+            world.cluster, "remote", rules=[{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]
         )
         await put(world, await described(world, serviceAccountName=account))
         await world.source("v1", {"a.yaml": config_map("a")})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.kube.resources import CONFIG_MAPS, SECRETS
+from tests.controllers.kustomization.identities import make_account, remove_account
 from tests.controllers.kustomization.manifests import config_map, secret
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ class TestWhatCannotBeDeleted:
 
     @pytest.mark.scenario("22.8 PruneFailedInventoryRetry/2")
     async def test_stays_in_the_inventory_and_is_tried_again(self, world: World) -> None:
-        account = await world.account("deployer", verbs=("get", "list", "watch", "create", "patch", "update"))
+        account = await make_account(
+            world.cluster, "deployer", verbs=("get", "list", "watch", "create", "patch", "update")
+        )
         await world.source("v1", pair("a"))
         await world.kustomization(serviceAccountName=account, retryInterval="1s")
         await world.until_applied("v1")
@@ -125,7 +128,7 @@ class TestWhatCannotBeDeleted:
         assert f"{world.namespace}_a__ConfigMap" in world.inventory()
         assert world.status()["lastAppliedRevision"] == "v1"
         assert world.status()["history"][0]["lastReconciledStatus"] == "PruneFailed"
-        await world.account("deployer")
+        await make_account(world.cluster, "deployer")
         await world.until_applied("v2")
         assert not await world.config_map("a")
         assert world.inventory() == [f"{world.namespace}_a__Secret"]
@@ -252,11 +255,11 @@ async def test_one_that_goes_does_not_tell_that_it_is_finished(world: World) -> 
 
 
 async def test_an_account_that_is_gone_does_not_hold_the_kustomization(world: World) -> None:
-    account = await world.account("deployer")
+    account = await make_account(world.cluster, "deployer")
     await world.source("v1", {"config.yaml": config_map("a")})
     await world.kustomization(serviceAccountName=account)
     await world.until_applied("v1")
-    await world.remove_account(account)
+    await remove_account(world.cluster, account)
     await world.delete()
     await world.until_gone()
     assert await world.config_map("a"), "nobody had the right to delete it"

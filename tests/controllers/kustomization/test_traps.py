@@ -18,8 +18,8 @@ from penstock.api.durations import SECOND, Duration
 from penstock.api.kustomization import Kustomization
 from penstock.kube import Client, connect, load
 from penstock.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS
+from tests.controllers.kustomization.identities import flattened, make_account
 from tests.controllers.kustomization.manifests import config_map
-from tests.controllers.kustomization.world import flattened
 
 if TYPE_CHECKING:
     from penstock.runtime import Metrics
@@ -132,7 +132,7 @@ async def test_the_account_for_the_deletion_is_that_of_the_other_cluster(world: 
         async with connect(settings) as client:
             there = replace(world, cluster=replace(world.cluster, client=client, kubeconfig=running.kubeconfig))
             await client.create(NAMESPACES, {"metadata": {"name": world.namespace}})
-            account = await there.account("deployer")
+            account = await make_account(there.cluster, "deployer")
             text = yaml.safe_dump(await asyncio.to_thread(flattened, running.kubeconfig))
             body = {"metadata": {"name": "remote"}, "stringData": {"value": text}}
             await world.client.create(SECRETS, body, namespace=world.namespace)

@@ -12,30 +12,27 @@ controller runs.
 from __future__ import annotations
 
 import asyncio
-import base64
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from penstock.api import crd
 from penstock.controllers.kustomization import wiring
-from penstock.controllers.kustomization.accounts import SERVICE_ACCOUNTS
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.controllers.kustomization.settings import CONTROLLER
 from penstock.controllers.kustomization.source import KINDS
 from penstock.controllers.pins import Pins
 from penstock.kube import Object, Recorder, Resource, WatchCache
 from penstock.kube.errors import NotFound
-from penstock.kube.resources import CONFIG_MAPS, EVENTS, SECRETS
+from penstock.kube.resources import CONFIG_MAPS, SECRETS
 from penstock.runtime import Manager, WorkerPool
 from penstock.runtime.announcing import Announcer
 from penstock.sources.store.fetch import ArtifactFetcher
 from penstock.sources.store.scratch import Scratch
 from penstock.sources.store.trees import Trees
 from tests.controllers.kustomization.shelf import Shelf, shelf
+from tests.controllers.kustomization.told import Told
 from tests.definitions import define, release
 from tests.waiting import Until, following
 
@@ -50,9 +47,6 @@ if TYPE_CHECKING:
     from tests.clusters import Cluster
 
 NAME = "apps"
-RBAC = "rbac.authorization.k8s.io"
-ROLES = Resource(RBAC, "v1", "roles", "Role")
-ROLE_BINDINGS = Resource(RBAC, "v1", "rolebindings", "RoleBinding")
 REQUESTED_AT = "reconcile.fluxcd.io/requestedAt"
 
 
@@ -261,7 +255,11 @@ class World:
 
     async def events(self, *, name: str = NAME, revision: str | None = None) -> list[Object]:
         """The events about a Kustomization in the order in which they were told."""
-        return _about((await self.client.list(EVENTS, self.namespace)).items, name, revision)
+        return await Told(self.cluster, name, revision).now()
+
+    async def until_told(self, count: int, *, name: str = NAME, revision: str | None = None) -> list[Object]:
+        """The events in their order, once there are so many."""
+        return await Told(self.cluster, name, revision).once(lambda found: len(found) >= count)
 
     async def until_event(self, *, says: str, name: str = NAME, **fields: str) -> Object:
         """The newest event that says this, once there is one."""
@@ -269,103 +267,15 @@ class World:
         def fits(one: Object) -> bool:
             return says in one["message"] and all(one[field] == value for field, value in fields.items())
 
-        return [one for one in await self._events(lambda all_of_them: any(map(fits, all_of_them)), name) if fits(one)][
-            -1
-        ]
-
-    async def _events(
-        self, enough: Callable[[list[Object]], bool], name: str, revision: str | None = None
-    ) -> list[Object]:
-        """The events, once there are enough; they come after the status, so each new one is looked at."""
-        cache: WatchCache[Object] = WatchCache(self.client, EVENTS, namespace=self.namespace)
-        async with following(cache) as until:
-            found: list[Object] = []
-
-            def look() -> bool:
-                found[:] = _about(cache.values(), name, revision)
-                return enough(found)
-
-            try:
-                await until(look)
-            except TimeoutError:
-                told = [(one["type"], one["reason"], one["message"]) for one in found]
-                raise AssertionError(f"waited for events of {name}; there are {told}") from None
-            return found
-
-    async def until_told(self, count: int, *, name: str = NAME, revision: str | None = None) -> list[Object]:
-        """The events in their order, once there are so many."""
-        return await self._events(lambda found: len(found) >= count, name, revision)
+        return [one for one in await Told(self.cluster, name).once(lambda told: any(map(fits, told))) if fits(one)][-1]
 
     async def write_status(self, status: Object, *, name: str = NAME) -> None:
         """Change the status, as somebody who should not."""
         await self.client.patch(KUSTOMIZATIONS, name, self.namespace, {"status": status}, subresource="status")
 
-    async def account(
-        self, name: str, *, verbs: tuple[str, ...] = ("*",), rules: list[dict[str, Any]] | None = None
-    ) -> str:
-        """A service account that may do this, and nothing else, in the test's namespace."""
-        rules = rules or [{"apiGroups": ["*"], "resources": ["*"], "verbs": list(verbs)}]
-        role = {"apiGroup": RBAC, "kind": "Role", "name": name}
-        subject = {"kind": "ServiceAccount", "name": name, "namespace": self.namespace}
-        for resource, body in (
-            (SERVICE_ACCOUNTS, {}),
-            (ROLES, {"rules": rules}),
-            (ROLE_BINDINGS, {"roleRef": role, "subjects": [subject]}),
-        ):
-            obj = {
-                "apiVersion": resource.api_version,
-                "kind": resource.kind,
-                "metadata": {"name": name, "namespace": self.namespace},
-                **body,
-            }
-            await self.client.apply(resource, obj, manager="tests", force=True)
-        return name
-
-    async def kubeconfig_secret(
-        self,
-        name: str,
-        *,
-        key: str = "value.yaml",
-        user: Mapping[str, Any] | None = None,
-        cluster: Mapping[str, Any] | None = None,
-    ) -> None:
-        """A Secret with the admin's kubeconfig, with another user in it, or with more about the cluster."""
-        config = await asyncio.to_thread(flattened, self.cluster.kubeconfig)
-        if user is not None:
-            config["users"][0]["user"] = dict(user)
-        config["clusters"][0]["cluster"] |= cluster or {}
-        body = {"metadata": {"name": name}, "stringData": {key: yaml.safe_dump(config)}}
-        await self.client.create(SECRETS, body, namespace=self.namespace)
-
-    async def remove_account(self, name: str) -> None:
-        await self.client.delete(SERVICE_ACCOUNTS, name, self.namespace)
-
-
-def flattened(kubeconfig: Path) -> Any:
-    """A kubeconfig that names no files: their content stands in it."""
-    config = yaml.safe_load(kubeconfig.read_text())
-    for part in (config["clusters"][0]["cluster"], config["users"][0]["user"]):
-        for name in ("certificate-authority", "client-certificate", "client-key"):
-            if file := part.pop(name, None):
-                part[f"{name}-data"] = base64.b64encode((kubeconfig.parent / file).read_bytes()).decode()
-    return config
-
 
 def _version(obj: Object) -> int:
     return int(obj["metadata"]["resourceVersion"])
-
-
-def _about(events: list[Object], name: str, revision: str | None) -> list[Object]:
-    """The events about one Kustomization, and one revision if it is given, in the order in which they were told."""
-    key = "kustomize.toolkit.fluxcd.io/revision"
-    chosen = [
-        one
-        for one in events
-        if one["involvedObject"]["name"] == name
-        and one["involvedObject"]["kind"] == KUSTOMIZATIONS.kind
-        and (revision is None or (one["metadata"].get("annotations") or {}).get(key) == revision)
-    ]
-    return sorted(chosen, key=lambda one: int(one["metadata"]["resourceVersion"]))
 
 
 @asynccontextmanager
