@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from penstock.api.durations import SECOND, Duration
 from penstock.controllers.kustomization.source import KINDS
+from penstock.kube import Client
 from penstock.kube.resources import CONFIG_MAPS
 from tests.controllers.kustomization.manifests import config_map
 
 if TYPE_CHECKING:
     from penstock.controllers.kustomization.settings import Settings
+    from penstock.kube import Object
     from tests.controllers.kustomization.world import World
 
 AUTOSCALER = """
@@ -95,6 +97,21 @@ class TestChains:
         await world.until_applied("v1.0.0", name=names[-1], within=50)
         for name in names:
             assert world.condition("Ready", name)["status"] == "True"
+
+    async def test_nobody_sleeps_through_the_moment(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The dependency gets ready while its dependent has yet to write down that it waits."""
+        patch = Client.patch
+
+        async def late(self: Client, resource: Any, name: str, namespace: str, body: Any, **options: Any) -> Object:
+            if name == "b" and "DependencyNotReady" in str(body):
+                await world.until_applied("v1.0.0", name="a")
+            return await patch(self, resource, name, namespace, body, **options)
+
+        monkeypatch.setattr(Client, "patch", late)
+        await world.source("v1.0.0", {"a/a.yaml": config_map("a"), "b/b.yaml": config_map("b")})
+        await world.kustomization("b", path="./b", dependsOn=[{"name": "a"}])
+        await world.kustomization("a", path="./a")
+        await world.until_applied("v1.0.0", name="b")
 
     async def test_wait_for_the_same_revision_of_the_same_source(self, world: World) -> None:
         await world.source("v1.0.0", {"a/a.yaml": config_map("a"), "b/b.yaml": config_map("b")})

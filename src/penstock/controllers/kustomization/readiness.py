@@ -28,20 +28,33 @@ class Readiness:
     def __init__(self, parts: Parts, awaited: Awaited) -> None:
         self._parts = parts
         self._awaited = awaited
+        self._waiting: set[ObjectRef] = set()
 
     async def check(self, kustomization: Kustomization, obj: Object, revision: str) -> None:
         """Raise a Halt that names the first dependency that is not ready."""
+        key = dependencies.own_ref(kustomization)
+        # Before the look, and long before the status says so: a dependency that gets ready meanwhile has to be heard.
+        self._waiting.add(key)
+        waits = False
         try:
             for dependency in kustomization.spec.depends_on:
                 await self._check(kustomization, obj, dependency, revision)
             for target in dependencies.targets(kustomization):
                 await self._check_any(kustomization, target)
         except (NotReady, dependencies.BadDependency) as error:
+            waits = True
             raise dependencies.not_ready(error, self._parts.settings.requeue_dependency) from error
-        self.forget(dependencies.own_ref(kustomization))
+        finally:
+            if not waits:
+                self.forget(key)
+
+    def waits(self, key: ObjectRef) -> bool:
+        """Whether this one is looking at its dependencies right now, or found one that was not ready."""
+        return key in self._waiting
 
     def forget(self, key: ObjectRef) -> None:
         """Wake this one no more: it has what it waited for, or it is gone."""
+        self._waiting.discard(key)
         self._awaited.forget(key)
 
     async def _check(self, kustomization: Kustomization, obj: Object, dependency: Dependency, revision: str) -> None:

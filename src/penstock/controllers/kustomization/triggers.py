@@ -12,7 +12,7 @@ from penstock.runtime import conditions
 from penstock.runtime.conditions import READY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from penstock.api.kustomization import Kustomization
     from penstock.controllers.kustomization.index import Index
@@ -25,8 +25,10 @@ log = structlog.get_logger()
 class Wakers:
     """Maps changes of other objects to the Kustomizations that have to run for them, dependencies first."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, *, waits: Callable[[ObjectRef], bool]) -> None:
+        """`waits` says who waits for a dependency; a status would say so only some moments later."""
         self._index = index
+        self._waits = waits
 
     def of_source(self, change: Change[Source]) -> Iterable[ObjectRef]:
         """Who builds from this source and has not tried its revision yet."""
@@ -44,7 +46,8 @@ class Wakers:
         """Who waits for this Kustomization, when it has come further."""
         if change.new is None or _progress(change.new) == _progress(change.old):
             return []
-        return [dependencies.own_ref(one) for one in self._index.naming(change.ref) if _waits(one)]
+        dependents = (dependencies.own_ref(one) for one in self._index.naming(change.ref))
+        return [ref for ref in dependents if self._waits(ref)]
 
     def _ordered(self, kustomizations: Iterable[Kustomization]) -> Iterable[ObjectRef]:
         wanted = list(kustomizations)
@@ -81,11 +84,6 @@ def _has_tried(kustomization: Kustomization, revision: str) -> bool:
     if pinning.revision(kustomization):
         return settled and pinning.is_at(kustomization, status.last_attempted_revision)
     return settled and status.last_attempted_revision == revision
-
-
-def _waits(kustomization: Kustomization) -> bool:
-    ready = kustomization.status.condition(READY)
-    return ready is not None and ready.reason == "DependencyNotReady"
 
 
 def _progress(obj: Object | None) -> tuple[object, ...]:

@@ -77,7 +77,8 @@ def install(manager: Manager, setup: Setup, settings: Settings) -> Controller:
         announcer=setup.announcer,
     )
     awaited = Awaited(client, lambda key, cause: controller.add(key, cause=cause))
-    reconciler = Reconciler(parts, readiness=Readiness(parts, awaited), finalizer=Finalizer(parts))
+    readiness = Readiness(parts, awaited)
+    reconciler = Reconciler(parts, readiness=readiness, finalizer=Finalizer(parts))
     controller = Controller(
         KUSTOMIZATIONS.group_kind,
         reconciler,
@@ -91,7 +92,7 @@ def install(manager: Manager, setup: Setup, settings: Settings) -> Controller:
     index = Index()
     kustomizations.subscribe(setup.pins.follow)
     kustomizations.subscribe(index.follow)  # before the wakers, which ask it
-    wakers = triggers.Wakers(index)
+    wakers = triggers.Wakers(index, waits=readiness.waits)
     controller.reconciles(
         kustomizations, when=lambda change: spec_changed(change) or annotated(change), priority=urgency
     )
