@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RBAC = "rbac.authorization.k8s.io"
 ROLES = Resource(RBAC, "v1", "roles", "Role")
 ROLE_BINDINGS = Resource(RBAC, "v1", "rolebindings", "RoleBinding")
+REVIEWS = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False)
 
 
 async def make_account(
@@ -42,7 +43,20 @@ async def make_account(
             **body,
         }
         await cluster.client.apply(resource, obj, manager="tests", force=True)
+    async with asyncio.timeout(20):
+        # The API server hears of rights by a watch of its own.
+        while not await _may(cluster, name, rules[0]):  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.01)
     return name
+
+
+async def _may(cluster: Cluster, account: str, rule: dict[str, Any]) -> bool:
+    """Whether the account has the right that stands first in a rule."""
+    group, resource, verb = (rule[field][0] for field in ("apiGroups", "resources", "verbs"))
+    asked = {"namespace": cluster.namespace, "group": group, "resource": resource, "verb": verb}
+    spec = {"user": f"system:serviceaccount:{cluster.namespace}:{account}", "resourceAttributes": asked}
+    review = {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": spec}
+    return bool((await cluster.client.create(REVIEWS, review))["status"]["allowed"])
 
 
 async def remove_account(cluster: Cluster, name: str) -> None:

@@ -96,7 +96,7 @@ class TestChains:
             await world.kustomization(name, path=f"./{name}", dependsOn=[{"name": one} for one in after])
         await world.until_applied("v1.0.0", name=names[-1], within=50)
         for name in names:
-            assert world.condition("Ready", name)["status"] == "True"
+            await world.until_applied("v1.0.0", name=name)
 
     async def test_nobody_sleeps_through_the_moment(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """The dependency gets ready while its dependent has yet to write down that it waits."""

@@ -42,7 +42,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_health_is_waited_for_shown_and_told(world: World) -> None:
     files = {"config.yaml": config_map("a"), "class.yaml": STORAGE_CLASS.replace("NAME", world.namespace)}
     await world.source("v1", files)
-    await world.kustomization(wait=True, timeout="1s", retryInterval="1h")
+    await world.kustomization(wait=True, timeout="1m", retryInterval="1h")
     await world.until_applied("v1")
     healthy = world.condition("Healthy")
     assert (healthy["status"], healthy["reason"]) == ("True", "Succeeded")
@@ -78,7 +78,7 @@ async def test_health_is_waited_for_shown_and_told(world: World) -> None:
     ]
     await world.until_event(type="Warning", says=f"ConfigMap/{world.namespace}/missing")
 
-    await world.kustomization(wait=True, timeout="1s", retryInterval="1h")
+    await world.kustomization(wait=True, timeout="1m", retryInterval="1h")
     await world.until_applied("v1")
     assert "Health check passed" in world.condition("Healthy")["message"]
     assert world.condition("Ready")["message"] == "Applied revision: v1"
@@ -152,9 +152,11 @@ async def test_an_expression_for_a_whole_group(world: World) -> None:
         }
 
     check = {"apiVersion": f"{group}/v1", "current": "has(spec.ready) && spec.ready == true"}
-    spec: Any = {"wait": True, "timeout": "5s", "targetNamespace": None, "healthCheckExprs": [check]}
+    spec: Any = {"wait": True, "targetNamespace": None, "healthCheckExprs": [check]}
     await world.source("v1", {**definitions, **objects(bar="true")})
-    await world.kustomization(**spec)
+    await world.kustomization(**spec, timeout="1m")
+    await world.until_applied("v1")
+    await world.kustomization(**spec, timeout="1s")
     await world.until_applied("v1")
     await world.source("v2", {**definitions, **objects(bar="false")})
     ready = await world.until_failed("HealthCheckFailed", within=90)

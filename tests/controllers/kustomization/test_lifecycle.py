@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,7 @@ async def test_one_that_is_deleted_before_it_was_ever_seen_gets_no_finalizer(wor
     await world.until(lambda: bool(world.live()["metadata"].get("deletionTimestamp")))
     await world.kustomization("witness")
     await world.until_applied("v1.0.0", name="witness")
-    assert world.live()["metadata"]["finalizers"] == ["tests.penstock.dev/hold"]
+    await world.until(lambda: world.live()["metadata"]["finalizers"] == ["tests.penstock.dev/hold"])
     await world.client.patch(KUSTOMIZATIONS, "apps", world.namespace, {"metadata": {"finalizers": None}})
     await world.until_gone()
 
@@ -173,8 +174,6 @@ async def test_a_kind_with_several_versions_comes_and_goes(world: World) -> None
 async def _until_not_served(world: World, group: str) -> None:
     """A server may tell of a kind some moments longer than it has it; who reads anew then does not know it."""
     discovery = Discovery(world.client.call)
-    import asyncio
-
     async with asyncio.timeout(20):
         while any(served.resource.group == group for served in await discovery.kinds()):
             await discovery.refresh()

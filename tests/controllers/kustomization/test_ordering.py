@@ -123,7 +123,7 @@ async def test_a_policy_engine_is_up_before_the_rest_is_applied(world: World, we
     await world.source("v1", engine | app)
     check = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "engine", "namespace": world.namespace}
     await world.kustomization("policies", path="./engine", healthChecks=[check])
-    await world.kustomization("apps", path="./apps", dependsOn=[{"name": "policies"}])
+    await world.kustomization("apps", path="./apps", retryInterval="1s", dependsOn=[{"name": "policies"}])
     await world.until(lambda: world.condition("Healthy", "policies").get("reason") == "Progressing")
     await world.until_failed("DependencyNotReady", name="apps")
     probe: dict[str, Any] = {"metadata": {"name": "probe", "labels": {"admitted": "by-hook"}}, "data": {"team": "x"}}

@@ -33,6 +33,7 @@ from penstock.sources.store.scratch import Scratch
 from penstock.sources.store.trees import Trees
 from tests.controllers.kustomization.shelf import Shelf, shelf
 from tests.controllers.kustomization.told import Told
+from tests.controllers.kustomization.watched import Watched
 from tests.definitions import define, release
 from tests.waiting import Until, following
 
@@ -58,6 +59,7 @@ class World:
     shelf: Shelf
     cache: WatchCache[Object]
     until: Until
+    watched: Watched
     controller: Any = None
     pins: Pins = field(default_factory=Pins)
 
@@ -94,7 +96,8 @@ class World:
             **(artifact or {}),
         }
         await self.bare_source(name=name, kind=kind, namespace=namespace)
-        await self.client.patch(resource, name, namespace, {"status": {"artifact": made}}, subresource="status")
+        status = {"status": {"artifact": made}}
+        await self.watched.until(await self.client.patch(resource, name, namespace, status, subresource="status"))
         return made
 
     async def bare_source(self, *, name: str = NAME, kind: str = "GitRepository", namespace: str = "") -> None:
@@ -292,9 +295,10 @@ async def running(
         ArtifactFetcher.open(tries=1) as fetcher,
         Scratch.below(folder) as scratch,
     ):
-        world = World(cluster, kept, cache, until)
+        watched = Watched(settings.watch_namespace)
+        world = World(cluster, kept, cache, until, watched)
         recorder = Recorder(cluster.client, component=CONTROLLER, instance="tests")
-        manager = Manager(metrics=metrics, grace=2)
+        manager = watched.by(Manager(metrics=metrics, grace=2))
         setup = wiring.Setup(
             client=cluster.client,
             metrics=metrics,
