@@ -14,6 +14,16 @@ from typing import NamedTuple
 STRUCTS = ("quantity", "intstr", "time", "microtime", "duration", "raw")
 """Scalars in JSON that are structs in Go, so that omitempty does not leave them out."""
 
+_GO_SCALARS = {
+    "quantity": "resource.Quantity",
+    "intstr": "intstr.IntOrString",
+    "time": "v1.Time",
+    "microtime": "v1.MicroTime",
+    "duration": "v1.Duration",
+    "bytes": "[]uint8",
+    "raw": "interface {}",
+}
+
 # Read when the module is: whoever asks first may be in an event loop, which is not to wait for a file.
 _TEXT = resources.files("penstock.schema").joinpath("types.txt").read_text()
 
@@ -53,6 +63,22 @@ def below(type_: str, step: str | int) -> str:
     if type_[:1] != "@" or len(type_) == 1:
         return ""
     return next((field.type for field in fields_of(type_[1:]) if field.name == step), "")
+
+
+def go_name(type_: str) -> str:
+    """A type expression as Go names it in an error."""
+    if type_[0] == "*":
+        return go_name(type_[1:])
+    if type_[0] == "@":
+        return type_.rpartition("/")[2].lstrip("@")
+    if type_[0] == "[":
+        name, _, element = type_[1:].partition("]")
+        return name or f"[]{go_name(element)}"
+    if type_[0] == "{":
+        name, _, element = type_[1:].partition("}")
+        return name or f"map[string]{go_name(element)}"
+    scalar, _, name = type_.partition(":")
+    return name or _GO_SCALARS.get(scalar, scalar)
 
 
 def _field(part: str) -> Field:
