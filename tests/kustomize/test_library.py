@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.kustomize import BuildError, LoadError, Options, build, build_result
+from penstock.kustomize import BuildError, KustomizationError, LoadError, Options, build, build_result
 
 CONFIG_MAP = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: conf\ndata:\n  a: b\n"
 
@@ -124,3 +124,44 @@ def test_the_schema_of_a_build_does_not_outlive_it() -> None:
     without = {**tree, "kustomization.yaml": f"resources: [t.yaml]\n{patch}".encode()}
     assert len(build("/", files=with_schema)[0]["spec"]["rows"]) == 2
     assert len(build("/", files=without)[0]["spec"]["rows"]) == 1
+
+
+PATCH = "'- {{op: add, path: /data/b, value: c}}'"
+SELECTED = f"resources: [c.yaml]\npatches: [{{{{patch: {PATCH}, target: {{{{{{field}}: '{{text}}'}}}}}}}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        pytest.param("app=web", True, id="equal"),
+        pytest.param("app in (api, web), !old", True, id="a set, and what is absent"),
+        pytest.param("rank>6", True, id="a number"),
+        pytest.param("app!=web", False, id="unequal"),
+        pytest.param("old", False, id="what must be there"),
+    ],
+)
+@pytest.mark.parametrize("field", ["labelSelector", "annotationSelector"])
+def test_patches_are_for_what_a_selector_chooses(field: str, text: str, chosen: bool) -> None:
+    words = "{app: web, rank: '7'}"
+    tree = files(
+        kustomization_yaml=SELECTED.format(field=field, text=text),
+        c_yaml="apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n"
+        f"metadata: {{name: c, labels: {words}, annotations: {words}}}\n",
+    )
+    assert ("b" in build("/", files=tree)[0]["data"]) is chosen
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("=x", "'=x' is not a label selector", id="nothing before the sign"),
+        pytest.param("a=b,", "'a=b,' is not a label selector", id="nothing after a comma"),
+        pytest.param("a=b/c", "'a=b/c' is not a label selector", id="a value that no label has"),
+        pytest.param("a>x", "a label selector compares with numbers, not with 'x'", id="more than a word"),
+    ],
+)
+def test_a_selector_that_makes_no_sense_is_refused(text: str, told: str) -> None:
+    tree = {"kustomization.yaml": SELECTED.format(field="labelSelector", text=text).encode(), "c.yaml": CONFIG_MAP}
+    with pytest.raises(KustomizationError) as caught:
+        build("/", files=tree)
+    assert str(caught.value).startswith(told)

@@ -13,7 +13,7 @@ import orjson
 from penstock.apply.drift import equal
 from penstock.errors import StageError
 from penstock.kube.resources import group_of, version_of
-from penstock.kube.selectors import BadSelector, check, matches
+from penstock.labels import BadSelector, Requirements, matches, parse_selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -181,14 +181,8 @@ def _place(pointer: Pointer) -> list[tuple[int, str]]:
 def _target(selector: Selector | None) -> Callable[[Object], bool]:
     if selector is None:
         return lambda _obj: True
-    for field, text in (
-        ("labelSelector", selector.label_selector),
-        ("annotationSelector", selector.annotation_selector),
-    ):
-        try:
-            check(text)
-        except BadSelector as error:
-            raise BadIgnoreRule(f"spec.ignore: {field}: {error}") from error
+    labels = _requirements("labelSelector", selector.label_selector)
+    annotations = _requirements("annotationSelector", selector.annotation_selector)
     patterns = [_anchored(getattr(selector, name)) for name in ("group", "version", "kind", "namespace", "name")]
 
     def means(obj: Object) -> bool:
@@ -198,11 +192,19 @@ def _target(selector: Selector | None) -> Callable[[Object], bool]:
         place = (metadata.get("namespace") or "", metadata.get("name") or "")
         return (
             all(pattern(text) for pattern, text in zip(patterns, (*names, *place), strict=True))
-            and matches(selector.label_selector, metadata.get("labels") or {})
-            and matches(selector.annotation_selector, metadata.get("annotations") or {})
+            and matches(labels, metadata.get("labels") or {})
+            and matches(annotations, metadata.get("annotations") or {})
         )
 
     return means
+
+
+def _requirements(field: str, text: str) -> Requirements:
+    try:
+        return parse_selector(text)
+    except BadSelector as error:
+        example = "an example is 'app=web,tier in (a, b),!old'"
+        raise BadIgnoreRule(f"spec.ignore: {field}: {text!r} is not a label selector; {example}") from error
 
 
 @lru_cache(maxsize=512)

@@ -11,7 +11,7 @@ from penstock.health.rules import status_of, unschedulable
 from penstock.health.status import Health, HealthStatus, part
 from penstock.kube.errors import KubeError
 from penstock.kube.resources import JOBS, ObjectRef
-from penstock.kube.selectors import BadSelector, written
+from penstock.labels import BadSelector, written
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -4,7 +4,7 @@ Patterns are RE2: they take time in proportion to the text, whatever the pattern
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from penstock.kustomize.errors import KustomizationError
 from penstock.kustomize.ids import Gvk
 from penstock.kustomize.kustomization import Selector
 from penstock.kustomize.resource import Resource
+from penstock.labels import BadBound, BadSelector, Requirements, matches, parse_selector
 
 Matcher = Callable[[str], bool]
 _LITERAL = re.compile(r"[A-Za-z0-9_-]*\Z")
@@ -60,9 +61,9 @@ class SelectorMatcher:
 
     def metadata_matches(self, resource: Resource) -> bool:
         """Labels and annotations."""
-        if self._labels and not all(one(resource.labels) for one in self._labels):
+        if self._labels and not matches(self._labels, resource.labels):
             return False
-        return not self._annotations or all(one(resource.annotations) for one in self._annotations)
+        return not self._annotations or matches(self._annotations, resource.annotations)
 
     def asked(self, collection: Collection) -> Callable[[Resource], bool]:
         """The same for the objects of a collection, which remembers the answers."""
@@ -102,65 +103,11 @@ def _name_matches(resource: Resource, matcher: SelectorMatcher) -> bool:
     return True
 
 
-Requirement = Callable[[dict[str, str]], bool]
-_CLAUSE = (
-    r"\s*(?:"
-    r"(?P<absent>!)\s*(?P<gone>[^\s!=,()]+)"
-    r"|(?P<key>[^\s!=,()<>]+)\s+(?P<set>in|notin)\s*\((?P<values>[^)]*)\)"
-    r"|(?P<name>[^\s!=,()<>]+)\s*(?:(?P<operator>==|=|!=|>|<)\s*(?P<value>[^\s,]*))?"
-    r")\s*(?:,|\Z)"
-)
-
-
-@lru_cache(maxsize=1024)
-def requirements(text: str) -> tuple[Requirement, ...]:
+def requirements(text: str) -> Requirements:
     """The clauses of a label selector such as `app=web,tier in (a, b),!old`."""
-    if not text.strip():
-        return ()
-    return tuple(_clauses(text))
-
-
-def _clauses(text: str) -> Iterator[Requirement]:
-    clause = re.compile(_CLAUSE)
-    at = 0
-    while at < len(text):
-        match = clause.match(text, at)
-        if match is None or match.end() == at:
-            raise KustomizationError(f"'{text}' is not a label selector")
-        yield _requirement(match)
-        at = match.end()
-
-
-def _requirement(match: re.Match[str]) -> Requirement:
-    if match["absent"]:
-        gone = match["gone"]
-        return lambda labels: gone not in labels
-    if match["set"]:
-        key, values = match["key"], {value.strip() for value in match["values"].split(",")}
-        if match["set"] == "in":
-            return lambda labels: labels.get(key) in values
-        return lambda labels: labels.get(key) not in values
-    name, operator, value = match["name"], match["operator"], match["value"]
-    if operator is None:
-        return lambda labels: name in labels
-    if operator == "!=":
-        return lambda labels: labels.get(name) != value
-    if operator in ("=", "=="):
-        return lambda labels: labels.get(name) == value
-    return _comparison(name, operator, value)
-
-
-def _comparison(name: str, operator: str, value: str) -> Requirement:
     try:
-        limit = int(value)
-    except ValueError:
-        raise KustomizationError(f"a label selector compares with numbers, not with '{value}'") from None
-
-    def compare(labels: dict[str, str]) -> bool:
-        try:
-            number = int(labels[name])
-        except (KeyError, ValueError):
-            return False
-        return number > limit if operator == ">" else number < limit
-
-    return compare
+        return parse_selector(text)
+    except BadBound as error:
+        raise KustomizationError(str(error)) from None
+    except BadSelector as error:
+        raise KustomizationError(f"'{text}' is not a label selector: {error}") from None

@@ -8,7 +8,7 @@ from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.internal import internal_form
 from penstock.embedded.kinds.pods.spec import check_template
 from penstock.embedded.kinds.problems import Problems, forbidden, invalid, non_negative, required, unsupported
-from penstock.embedded.kinds.scale import ScaledRules, selector_text
+from penstock.embedded.kinds.scale import ScaledRules
 from penstock.embedded.kinds.workloads import (
     _LABEL_SELECTOR,
     NO_MATCH,
@@ -25,6 +25,7 @@ from penstock.embedded.kinds.workloads import (
     is_sound,
     take_labels,
 )
+from penstock.labels import written
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
@@ -209,4 +210,4 @@ class ReplicationControllerRules(ScaledRules):
         check_counts(problems, new["status"], _REPLICA_COUNTS[:-1], _REPLICA_LIMITS)
 
     def selector_text(self, obj: Object) -> str:
-        return selector_text({"matchLabels": obj["spec"].get("selector") or {}})
+        return written({"matchLabels": obj["spec"].get("selector") or {}})

@@ -11,8 +11,9 @@ from penstock.embedded.kinds.jobstatus import check_job_status
 from penstock.embedded.kinds.names import dns_label
 from penstock.embedded.kinds.problems import IMMUTABLE, Problems, invalid, required
 from penstock.embedded.kinds.rules import Rules
-from penstock.embedded.kinds.selectors import check_selector, matches
+from penstock.embedded.kinds.selectors import check_selector
 from penstock.embedded.kinds.workloads import NO_MATCH, check_same_selector, is_sound, take_labels
+from penstock.labels import selects
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
@@ -86,7 +87,7 @@ class JobRules(Rules):
             problems.append(required("spec.selector"))
         check_selector(problems, selector, "spec.selector")
         labels = spec["template"]["metadata"].get("labels")
-        if is_sound(selector or {}) and (selector is None or not matches(selector, labels or {})):
+        if is_sound(selector or {}) and (selector is None or not selects(selector, labels or {})):
             told: Object | None = self.sent(obj)["spec"]["template"]["metadata"].get("labels")
             value = None if told is None else dict(sorted(told.items()))
             problems.append(invalid("spec.template.metadata.labels", value, NO_MATCH))
@@ -107,7 +108,7 @@ class JobRules(Rules):
                 problems.append(required(at, f"must be '{wanted}'"))
             elif labels[key] != wanted:
                 problems.append(invalid(at, dict(sorted(labels.items())), f"must be '{wanted}'"))
-        if is_sound(spec["selector"]) and not matches(spec["selector"], expected):
+        if is_sound(spec["selector"]) and not selects(spec["selector"], expected):
             value = internal_form("apis/meta/v1.LabelSelector", spec["selector"])
             problems.append(invalid("spec.selector", value, "`selector` not auto-generated"))
 

@@ -9,21 +9,20 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-Words = tuple[str, ...]
-"""What is wrong with a value, in the API server's words; empty when nothing is."""
+# The rules of labels serve more than this server; whoever checks fields finds all rules here.
+from penstock.labels.names import LABEL, SUBDOMAIN, at_most
+from penstock.labels.names import Words as Words
+from penstock.labels.names import dns_subdomain as dns_subdomain
+from penstock.labels.names import label_value as label_value
+from penstock.labels.names import qualified_name as qualified_name
 
 Rule = Callable[[str], Words]
 
 _MEMORY = 4096
 
-LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-SUBDOMAIN = LABEL + r"(\." + LABEL + ")*"
 _LABEL = re.compile(LABEL)
 _SUBDOMAIN = re.compile(SUBDOMAIN)
 _LABEL_1035 = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
-_QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_QUALIFIED_NAME = re.compile(_QUALIFIED)
-_LABEL_VALUE = re.compile(f"({_QUALIFIED})?")
 _CONFIG_KEY = re.compile("[-._a-zA-Z0-9]+")
 _HTTP_HEADER = re.compile("[-A-Za-z0-9]+")
 _C_IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
@@ -33,10 +32,6 @@ _UNDERSCORED_SUBDOMAIN = re.compile(_UNDERSCORED + r"(\." + _UNDERSCORED + ")*")
 _PERCENT = re.compile("[0-9]+%")
 _HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
-SUBDOMAIN_WORDS = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{SUBDOMAIN}')"
-)
 LABEL_WORDS = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
     f"an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{LABEL}')"
@@ -55,18 +50,6 @@ _WILDCARD_WORDS = (
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
     "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', "
     f"regex used for validation is '{_WILDCARD.pattern}')"
-)
-_QUALIFIED_WORDS = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
-    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_QUALIFIED}')"
-)
-_LABEL_KEY_WORDS = (
-    f"a valid label key {_QUALIFIED_WORDS} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-)
-_LABEL_VALUE_WORDS = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    f"'({_QUALIFIED})?')"
 )
 _CONFIG_KEY_WORDS = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
@@ -87,15 +70,6 @@ _PERCENT_WORDS = (
 _ENV_NAME_WORDS = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
 
-def at_most(limit: int) -> str:
-    return f"must be no more than {limit} characters"
-
-
-def at_most_bytes(limit: int) -> str:
-    """The same for label keys and values, whose rules are worded by another part of the API server."""
-    return f"must be no more than {limit} bytes"
-
-
 def between(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
@@ -106,12 +80,6 @@ def dns_label(value: str) -> Words:
     if _LABEL.fullmatch(value):
         return words
     return (*words, "must not contain dots" if _SUBDOMAIN.fullmatch(value) else LABEL_WORDS)
-
-
-@lru_cache(_MEMORY)
-def dns_subdomain(value: str) -> Words:
-    words: Words = (at_most(253),) if len(value) > 253 else ()
-    return words if _SUBDOMAIN.fullmatch(value) else (*words, SUBDOMAIN_WORDS)
 
 
 @lru_cache(_MEMORY)
@@ -128,34 +96,6 @@ def underscored_subdomain(value: str) -> Words:
 def wildcard_subdomain(value: str) -> Words:
     words: Words = (at_most(253),) if len(value) > 253 else ()
     return words if _WILDCARD.fullmatch(value) else (*words, _WILDCARD_WORDS)
-
-
-@lru_cache(_MEMORY)
-def qualified_name(value: str) -> Words:
-    """A label key: a name, optionally after a DNS subdomain and a slash."""
-    words: list[str] = []
-    prefix, slash, name = value.partition("/")
-    if not slash:
-        name = value
-    elif "/" in name:
-        return (_LABEL_KEY_WORDS,)
-    elif not prefix:
-        words.append("prefix part must be non-empty")
-    else:
-        words += [f"prefix part {word.replace(at_most(253), at_most_bytes(253))}" for word in dns_subdomain(prefix)]
-    if not name:
-        words.append("name part must be non-empty")
-    elif len(name) > 63:
-        words.append(f"name part {at_most_bytes(63)}")
-    if not _QUALIFIED_NAME.fullmatch(name):
-        words.append(f"name part {_QUALIFIED_WORDS}")
-    return tuple(words)
-
-
-@lru_cache(_MEMORY)
-def label_value(value: str) -> Words:
-    words: Words = (at_most_bytes(63),) if len(value) > 63 else ()
-    return words if _LABEL_VALUE.fullmatch(value) else (*words, _LABEL_VALUE_WORDS)
 
 
 @lru_cache(_MEMORY)

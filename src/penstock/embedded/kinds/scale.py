@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from penstock.embedded.kinds.problems import Problems, non_negative
 from penstock.embedded.kinds.rules import Rules
+from penstock.labels import written
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
@@ -47,19 +48,4 @@ class ScaledRules(Rules):
 
     def selector_text(self, obj: Object) -> str:
         """The selector of the pods, as a query string has it."""
-        return selector_text(obj["spec"].get("selector") or {})
-
-
-def selector_text(selector: Object) -> str:
-    """A label selector as one line, requirements in the order of their keys."""
-    parts = [(key, "=", f"{key}={value}") for key, value in selector.get("matchLabels", {}).items()]
-    for one in selector.get("matchExpressions", ()):
-        key, operator, values = one["key"], one["operator"], ",".join(sorted(one.get("values", ())))
-        text = {
-            "In": f"{key} in ({values})",
-            "NotIn": f"{key} notin ({values})",
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-        }.get(operator, "")
-        parts.append((key, operator, text))
-    return ",".join(text for _, _, text in sorted(parts, key=lambda part: part[0]))
+        return written(obj["spec"].get("selector") or {})

@@ -1,4 +1,4 @@
-"""Label selectors: whether they are well-formed, and what they select."""
+"""Label selectors: whether they are well-formed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from penstock.embedded.kinds.names import label_value, qualified_name
 from penstock.embedded.kinds.problems import Problems, each_invalid, forbidden, invalid, required
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from penstock.kube.resources import Object
 
 
@@ -43,23 +41,3 @@ def check_requirement(problems: Problems, requirement: Object, field: str) -> No
 def is_empty(selector: Object) -> bool:
     """Whether a selector selects everything."""
     return not selector.get("matchLabels") and not selector.get("matchExpressions")
-
-
-def matches(selector: Object, labels: Mapping[str, str]) -> bool:
-    """Whether a well-formed selector selects these labels."""
-    if any(labels.get(key) != value for key, value in selector.get("matchLabels", {}).items()):
-        return False
-    return all(_meets(requirement, labels) for requirement in selector.get("matchExpressions", ()))
-
-
-def _meets(requirement: Object, labels: Mapping[str, str]) -> bool:
-    key, values = requirement["key"], requirement.get("values", ())
-    match requirement["operator"]:
-        case "In":
-            return key in labels and labels[key] in values
-        case "NotIn":
-            return key not in labels or labels[key] not in values
-        case "Exists":
-            return key in labels
-        case _:
-            return key not in labels

@@ -17,7 +17,8 @@ from penstock.embedded.kinds.problems import (
     required,
     unsupported,
 )
-from penstock.embedded.kinds.selectors import check_selector, is_empty, matches
+from penstock.embedded.kinds.selectors import check_selector, is_empty
+from penstock.labels import selects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ def check_selected(problems: Problems, spec: Object) -> None:
     labels = spec["template"]["metadata"].get("labels")
     if selector is not None and is_empty(selector):
         return
-    if selector is None or not matches(selector, labels or {}):
+    if selector is None or not selects(selector, labels or {}):
         value = None if labels is None else dict(sorted(labels.items()))
         problems.append(invalid("spec.template.metadata.labels", value, NO_MATCH))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from penstock.embedded.lifecycle.selection import selects
 from penstock.embedded.status import StatusError
+from penstock.labels import selects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,9 +10,10 @@ import orjson
 
 from penstock.embedded.server.fieldlabels import check_fields, matches_fields
 from penstock.embedded.server.objects import query_version
-from penstock.embedded.server.selectors import Requirements, field_selector, label_selector
+from penstock.embedded.server.selectors import field_selector, label_selector
 from penstock.embedded.status import StatusCause, StatusError, bad_request, expired, not_found, timeout
 from penstock.embedded.storage import Compacted
+from penstock.labels import matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from penstock.embedded.server.ports import ServedResource
     from penstock.embedded.server.selectors import FieldTerm
     from penstock.embedded.storage import Record, Storage
+    from penstock.labels import Requirements
 
 CONTINUE_VERSION = "meta.k8s.io/v1"
 _TOO_OLD = (
@@ -47,10 +49,8 @@ class Selection:
     def matches(self, record: Record) -> bool:
         if self.namespace and record.namespace != self.namespace:
             return False
-        if self.labels:
-            labels = record.labels
-            if not all(requirement.matches(labels) for requirement in self.labels):
-                return False
+        if self.labels and not matches(self.labels, record.labels):
+            return False
         return not self.fields or matches_fields(record, self.fields)
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.embedded.tables.durations import human, since
+from penstock.labels import BadSelector, written
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
@@ -27,20 +28,10 @@ def selector_text(selector: Object | None) -> str:
     """A LabelSelector as text, by key; one that chooses all has no words."""
     if selector is None:
         return ""
-    words = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
-    words += [(each["key"], _requirement(each)) for each in selector.get("matchExpressions") or ()]
-    return ",".join(text for _, text in sorted(words)) or NONE
-
-
-def _requirement(requirement: Object) -> str:
-    key, values = requirement["key"], ",".join(sorted(requirement.get("values") or ()))
-    match requirement["operator"]:
-        case "Exists":
-            return str(key)
-        case "DoesNotExist":
-            return f"!{key}"
-        case operator:
-            return f"{key} {operator.lower()} ({values})"
+    try:
+        return written(selector) or NONE
+    except BadSelector:
+        return "<error>"
 
 
 def labels_text(labels: Object | None) -> str:
