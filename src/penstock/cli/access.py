@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
+import ssl
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import typer
-
+from penstock.cli.flags import Argument, Option
 from penstock.cli.output import Output
 from penstock.errors import UsageError
 
@@ -24,16 +25,16 @@ T = TypeVar("T")
 HOME = "flux-system"
 """The namespace of those who name none."""
 
-KubeconfigOption = Annotated[Path | None, typer.Option(help="The cluster; by default as kubectl finds it.")]
-ContextOption = Annotated[str | None, typer.Option(help="The context of the kubeconfig.")]
+KubeconfigOption = Annotated[Path | None, Option(help="The cluster; by default as kubectl finds it.")]
+ContextOption = Annotated[str | None, Option(help="The context of the kubeconfig.")]
 NamespaceOption = Annotated[
-    str, typer.Option("-n", "--namespace", envvar="FLUX_SYSTEM_NAMESPACE", help="The namespace of the objects.")
+    str, Option("-n", "--namespace", envvar="FLUX_SYSTEM_NAMESPACE", help="The namespace of the objects.")
 ]
-EverywhereOption = Annotated[bool, typer.Option("-A", "--all-namespaces", help="Objects of every namespace.")]
-TimeoutOption = Annotated[str, typer.Option(help="How long to wait in all, such as 5m or 30s.")]
-KindArgument = Annotated[list[str], typer.Argument(metavar="KIND [NAME]", show_default=False)]
+EverywhereOption = Annotated[bool, Option("-A", "--all-namespaces", help="Objects of every namespace.")]
+TimeoutOption = Annotated[str, Option(help="How long to wait in all, such as 5m or 30s.")]
+KindArgument = Annotated[list[str], Argument(metavar="KIND [NAME]", show_default=False)]
 """A kind of one or two words (`ks`, `source git`), and names behind it; `penstock.cli.catalogue` reads it."""
-OutputOption = Annotated[Output | None, typer.Option("-o", "--output", help="Another format than a table.")]
+OutputOption = Annotated[Output | None, Option("-o", "--output", help="Another format than a table.")]
 
 
 def duration(text: str, flag: str = "--timeout") -> Duration:
@@ -52,12 +53,17 @@ def ask(
     kubeconfig: Path | None = None,
     context: str | None = None,
     timeout: float | None = None,
+    elsewhere: bool = False,
 ) -> T:
-    """Do the work with a client of the cluster; out of time, it ends with TimeoutError."""
+    """Do the work with a client of the cluster; out of time, it ends with TimeoutError.
+
+    `elsewhere` says that the work talks to others than the cluster, too.
+    """
+    if not elsewhere:
+        _import_aiohttp()
+    from penstock.kube import connect, load
 
     async def connected() -> T:
-        from penstock.kube import connect, load
-
         settings = await asyncio.to_thread(load, kubeconfig, context=context)
         async with asyncio.timeout(timeout), connect(settings) as client:
             return await work(client)
@@ -68,3 +74,21 @@ def ask(
 def colour() -> bool:
     """Whether a person reads, and wants colour."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def _import_aiohttp() -> None:
+    """Import aiohttp without what takes a third of its time: two TLS contexts with the certificates of this machine.
+
+    These are for who brings no context. The client of a cluster brings its own; others would be refused.
+    """
+    if "aiohttp" in sys.modules:
+        return
+    setattr(ssl.SSLContext, "set_default_verify_paths", _read_nothing)  # noqa: B010 - types do not allow the other way
+    try:
+        importlib.import_module("aiohttp")
+    finally:
+        del ssl.SSLContext.set_default_verify_paths  # what was inherited shows again
+
+
+def _read_nothing(_context: ssl.SSLContext) -> None:
+    """Stands in while aiohttp is imported."""

@@ -11,6 +11,7 @@ import typer
 
 from penstock.cli.access import HOME, ContextOption, KubeconfigOption, NamespaceOption, TimeoutOption, ask, duration
 from penstock.cli.artifact_access import patterns
+from penstock.cli.full import for_typer
 from penstock.cli.output import Output, documents, say
 from penstock.cli.rehearsing import (
     AgeKeyOption,
@@ -29,17 +30,7 @@ from penstock.cli.rehearsing import (
 if TYPE_CHECKING:
     from penstock.kube import Client, Object
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
-
-@app.callback()
-def _group() -> None:
-    """Print the objects of a kustomization, or those that a controller would apply."""
-
-
-@app.command("kustomization")
-@app.command("kustomizations", hidden=True)
-@app.command("ks", hidden=True)
 def build_kustomization(
     name: Name,
     path: PathOption = None,
@@ -91,7 +82,11 @@ def build_kustomization(
         return found
 
     limit = duration(timeout).seconds
-    objects = asyncio.run(work(None)) if dry_run else ask(work, kubeconfig=kubeconfig, context=context, timeout=limit)
+    objects = (
+        asyncio.run(work(None))
+        if dry_run
+        else ask(work, kubeconfig=kubeconfig, context=context, timeout=limit, elsewhere=True)
+    )
     sys.stdout.write(_printed(objects, output))
     return 0
 
@@ -102,3 +97,14 @@ def _printed(objects: list[Object], output: Output | None) -> str:
     from penstock.yaml import dump_all
 
     return dump_all(objects)
+
+
+def _group() -> None:
+    """Print the objects of a kustomization, or those that a controller would apply."""
+
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.callback()(_group)
+app.command("kustomization")(for_typer(build_kustomization))
+app.command("kustomizations", hidden=True)(for_typer(build_kustomization))
+app.command("ks", hidden=True)(for_typer(build_kustomization))

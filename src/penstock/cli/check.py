@@ -6,8 +6,6 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from penstock.cli import progress, state
 from penstock.cli.access import (
     HOME,
@@ -19,6 +17,7 @@ from penstock.cli.access import (
     ask,
     duration,
 )
+from penstock.cli.flags import Option
 from penstock.cli.output import Output, to_json, to_yaml
 from penstock.errors import PenstockError
 
@@ -51,7 +50,7 @@ class Finding:
 
 
 def check(
-    pre: Annotated[bool, typer.Option("--pre", help="Only what is needed before an installation.")] = False,
+    pre: Annotated[bool, Option("--pre", help="Only what is needed before an installation.")] = False,
     namespace: NamespaceOption = HOME,
     output: OutputOption = None,
     kubeconfig: KubeconfigOption = None,

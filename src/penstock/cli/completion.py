@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from penstock.cli.flags import Argument
 from penstock.cli.verbs import VERBS
 from penstock.errors import UsageError
 
@@ -55,7 +54,7 @@ complete -c penstock -f -a '(__penstock_words)'
 
 
 def completion(
-    shell: Annotated[list[str], typer.Argument(metavar="bash|zsh|fish", show_default=False)],
+    shell: Annotated[list[str], Argument(metavar="bash|zsh|fish", show_default=False)],
 ) -> int:
     """For bash: source <(penstock completion bash). For zsh the same; for fish: penstock completion fish | source"""
     name, *line = shell
@@ -97,11 +96,15 @@ def _command(verb: str) -> Any:
     """The command as Typer made it, of which the names of the options are read."""
     from importlib import import_module
 
+    import typer
+
+    from penstock.cli.full import for_typer
+
     target = getattr(import_module(VERBS[verb].module), VERBS[verb].attribute)
     if isinstance(target, typer.Typer):
         return typer.main.get_command(target)
     app = typer.Typer(add_completion=False)
-    app.command(verb)(target)
+    app.command(verb)(for_typer(target))
     return typer.main.get_command(app)
 
 

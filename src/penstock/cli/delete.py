@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from penstock.cli import progress, state
 from penstock.cli.access import (
     HOME,
@@ -19,6 +17,7 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.catalogue import one_name, only
+from penstock.cli.flags import Option
 from penstock.cli.output import printable
 from penstock.errors import PenstockError, UsageError
 
@@ -33,7 +32,7 @@ class Aborted(PenstockError):
 
 def delete(
     words: KindArgument,
-    silent: Annotated[bool, typer.Option("-s", "--silent", help="Do not ask.")] = False,
+    silent: Annotated[bool, Option("-s", "--silent", help="Do not ask.")] = False,
     namespace: NamespaceOption = HOME,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,

@@ -6,8 +6,9 @@ import typer
 
 from penstock.cli.artifacts import diff_artifact
 from penstock.cli.diff_kustomization import diff_kustomization
+from penstock.cli.full import for_typer
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.command("kustomization")(diff_kustomization)
-app.command("ks", hidden=True)(diff_kustomization)
+app.command("kustomization")(for_typer(diff_kustomization))
+app.command("ks", hidden=True)(for_typer(diff_kustomization))
 app.command("artifact")(diff_artifact)

@@ -96,7 +96,7 @@ def diff_kustomization(
 
     limit = duration(timeout).seconds
     try:
-        found = ask(work, kubeconfig=kubeconfig, context=context, timeout=limit)
+        found = ask(work, kubeconfig=kubeconfig, context=context, timeout=limit, elsewhere=True)
     except PenstockError as error:
         if ignore_not_found and _is_missing(error, name):
             say(f"✔ Kustomization/{namespace}/{name} is not there")

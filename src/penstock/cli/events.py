@@ -6,8 +6,6 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from penstock.cli import progress, state
 from penstock.cli.access import (
     HOME,
@@ -22,6 +20,7 @@ from penstock.cli.access import (
 )
 from penstock.cli.ages import ago
 from penstock.cli.catalogue import Entry, by_kind
+from penstock.cli.flags import Option
 from penstock.cli.output import Output, printable, tabbed, to_json, to_yaml
 from penstock.errors import UsageError
 
@@ -47,11 +46,9 @@ class Place:
 
 
 def events(
-    about: Annotated[
-        str, typer.Option("--for", metavar="KIND[/NAME]", help="Only those about it and its source.")
-    ] = "",
-    types: Annotated[str, typer.Option(help="Normal, Warning or both.")] = "",
-    watch: Annotated[bool, typer.Option("-w", "--watch", help="Show new ones until Ctrl-C.")] = False,
+    about: Annotated[str, Option("--for", metavar="KIND[/NAME]", help="Only those about it and its source.")] = "",
+    types: Annotated[str, Option(help="Normal, Warning or both.")] = "",
+    watch: Annotated[bool, Option("-w", "--watch", help="Show new ones until Ctrl-C.")] = False,
     namespace: NamespaceOption = HOME,
     everywhere: EverywhereOption = False,
     output: OutputOption = None,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from penstock.cli import state
 from penstock.cli.access import (
     HOME,
@@ -20,6 +18,7 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.catalogue import only
+from penstock.cli.flags import Option
 from penstock.cli.output import Output, documents
 from penstock.errors import PenstockError, UsageError
 
@@ -32,9 +31,9 @@ _KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
 
 def export(
     words: KindArgument,
-    everything: Annotated[bool, typer.Option("--all", help="All objects of the kind in the namespace.")] = False,
+    everything: Annotated[bool, Option("--all", help="All objects of the kind in the namespace.")] = False,
     with_credentials: Annotated[
-        bool, typer.Option("--with-credentials", help="Print the Secrets of sources too, in the clear.")
+        bool, Option("--with-credentials", help="Print the Secrets of sources too, in the clear.")
     ] = False,
     namespace: NamespaceOption = HOME,
     output: OutputOption = None,

@@ -7,8 +7,6 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from penstock.cli.access import (
     HOME,
     ContextOption,
@@ -23,6 +21,7 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.catalogue import choose
+from penstock.cli.flags import Option
 from penstock.cli.output import Output
 from penstock.errors import PenstockError, UsageError
 
@@ -50,11 +49,11 @@ def get(
     words: KindArgument,
     namespace: NamespaceOption = HOME,
     everywhere: EverywhereOption = False,
-    watch: Annotated[bool, typer.Option("-w", "--watch", help="Show changes until Ctrl-C.")] = False,
-    no_header: Annotated[bool, typer.Option("--no-header", help="Leave the titles of the columns out.")] = False,
-    labels: Annotated[str, typer.Option("-l", "--label-selector", help="Only objects with such labels.")] = "",
-    status_selector: Annotated[str, typer.Option(help="Only such as ready=false or ready!=true.")] = "",
-    show_source: Annotated[bool, typer.Option("--show-source", help="Show what appliers take from where.")] = False,
+    watch: Annotated[bool, Option("-w", "--watch", help="Show changes until Ctrl-C.")] = False,
+    no_header: Annotated[bool, Option("--no-header", help="Leave the titles of the columns out.")] = False,
+    labels: Annotated[str, Option("-l", "--label-selector", help="Only objects with such labels.")] = "",
+    status_selector: Annotated[str, Option(help="Only such as ready=false or ready!=true.")] = "",
+    show_source: Annotated[bool, Option("--show-source", help="Show what appliers take from where.")] = False,
     output: OutputOption = None,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,

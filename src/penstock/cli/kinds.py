@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from penstock.api import KINDS, Kind, crd
 from penstock.api import crds as all_crds
 from penstock.cli.access import OutputOption
+from penstock.cli.flags import Argument
 from penstock.cli.output import Column, View, documents
 
 _VIEW: View[Kind] = View(
@@ -33,7 +32,7 @@ def kinds(output: OutputOption = None) -> int:
 
 
 def crds(
-    names: Annotated[list[str] | None, typer.Argument(metavar="KIND", help="Only these kinds.")] = None,
+    names: Annotated[list[str] | None, Argument(metavar="KIND", help="Only these kinds.")] = None,
     output: OutputOption = None,
 ) -> int:
     """For example: penstock crds | kubectl apply --server-side -f -"""

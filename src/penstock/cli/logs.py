@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
-import typer
 
 from penstock.cli import progress, state
 from penstock.cli.access import (
@@ -24,6 +23,7 @@ from penstock.cli.access import (
     ask,
     duration,
 )
+from penstock.cli.flags import Option
 from penstock.cli.output import Output, printable
 from penstock.errors import PenstockError, UsageError
 
@@ -62,16 +62,16 @@ class Wish:
 
 
 def logs(
-    level: Annotated[str, typer.Option(help="Only debug, info or error.")] = "",
-    kind: Annotated[str, typer.Option(help="Only about objects of this kind.")] = "",
-    name: Annotated[str, typer.Option(help="Only about the object of this name.")] = "",
+    level: Annotated[str, Option(help="Only debug, info or error.")] = "",
+    kind: Annotated[str, Option(help="Only about objects of this kind.")] = "",
+    name: Annotated[str, Option(help="Only about the object of this name.")] = "",
     namespace: NamespaceOption = HOME,
     everywhere: EverywhereOption = False,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Show new lines until Ctrl-C.")] = False,
-    tail: Annotated[int, typer.Option(min=-1, help="Only the last lines of each pod; -1: all.")] = -1,
-    since: Annotated[str, typer.Option(help="Only lines that are younger, such as 5m.")] = "",
-    since_time: Annotated[str, typer.Option(help="Only lines after a time such as 2030-01-31T12:00:00Z.")] = "",
-    flux_namespace: Annotated[str, typer.Option(help="The namespace in which the controllers run.")] = HOME,
+    follow: Annotated[bool, Option("-f", "--follow", help="Show new lines until Ctrl-C.")] = False,
+    tail: Annotated[int, Option(min=-1, help="Only the last lines of each pod; -1: all.")] = -1,
+    since: Annotated[str, Option(help="Only lines that are younger, such as 5m.")] = "",
+    since_time: Annotated[str, Option(help="Only lines after a time such as 2030-01-31T12:00:00Z.")] = "",
+    flux_namespace: Annotated[str, Option(help="The namespace in which the controllers run.")] = HOME,
     output: OutputOption = None,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from penstock.cli import progress, state
 from penstock.cli.access import (
     HOME,
@@ -18,6 +16,7 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.catalogue import Chosen, one_name, only
+from penstock.cli.flags import Option
 from penstock.errors import PenstockError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 def pin(
     words: KindArgument,
-    revision: Annotated[str, typer.Option(help="Such as main@sha1:1a2b3c4d; by default the applied one.")] = "",
+    revision: Annotated[str, Option(help="Such as main@sha1:1a2b3c4d; by default the applied one.")] = "",
     namespace: NamespaceOption = HOME,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,

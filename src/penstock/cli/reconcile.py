@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from penstock.cli import progress, state
 from penstock.cli.access import (
     HOME,
@@ -19,6 +17,7 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.catalogue import by_kind, one_name, only
+from penstock.cli.flags import Option
 from penstock.errors import PenstockError, UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class Suspended(PenstockError):
 
 def reconcile(
     words: KindArgument,
-    with_source: Annotated[bool, typer.Option("--with-source", help="Have its source fetched before.")] = False,
+    with_source: Annotated[bool, Option("--with-source", help="Have its source fetched before.")] = False,
     namespace: NamespaceOption = HOME,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,

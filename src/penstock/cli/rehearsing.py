@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from penstock.cli.flags import Argument, Option
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,17 +20,17 @@ if TYPE_CHECKING:
     from penstock.kube import Client, ObjectRef
     from penstock.sops import Keyring
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The Kustomization.", show_default=False)]
+Name = Annotated[str, Argument(metavar="NAME", help="The Kustomization.", show_default=False)]
 PathOption = Annotated[
     Path | None,
-    typer.Option("--path", help="The directory that spec.path means; by default the artifact of the source."),
+    Option("--path", help="The directory that spec.path means; by default the artifact of the source."),
 ]
 FileOption = Annotated[
-    Path | None, typer.Option("-f", "--kustomization-file", help="A file with the Kustomization, not the cluster's.")
+    Path | None, Option("-f", "--kustomization-file", help="A file with the Kustomization, not the cluster's.")
 ]
 StrictOption = Annotated[
     bool | None,
-    typer.Option(
+    Option(
         "--strict-substitute/--no-strict-substitute",
         help="Fail for a variable without value or default; as the controller does, unless with --dry-run.",
         show_default=False,
@@ -39,15 +38,13 @@ StrictOption = Annotated[
 ]
 AgeKeyOption = Annotated[
     list[Path] | None,
-    typer.Option("--age-key-file", help="Decrypt with these age keys; by default with the Secret of the cluster."),
+    Option("--age-key-file", help="Decrypt with these age keys; by default with the Secret of the cluster."),
 ]
-SecretsOption = Annotated[bool, typer.Option("--show-secrets", help="Show decrypted values.")]
-RecursiveOption = Annotated[
-    bool, typer.Option("-r", "--recursive", help="Go on with the Kustomizations among the objects.")
-]
+SecretsOption = Annotated[bool, Option("--show-secrets", help="Show decrypted values.")]
+RecursiveOption = Annotated[bool, Option("-r", "--recursive", help="Go on with the Kustomizations among the objects.")]
 LocalSourceOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--local-source",
         "--local-sources",
         metavar="KIND/NAMESPACE/NAME=DIR",
@@ -56,7 +53,7 @@ LocalSourceOption = Annotated[
 ]
 IgnoreOption = Annotated[
     list[str] | None,
-    typer.Option("--ignore-paths", metavar="PATTERN", help="Leave these out, in the syntax of .gitignore."),
+    Option("--ignore-paths", metavar="PATTERN", help="Leave these out, in the syntax of .gitignore."),
 ]
 
 

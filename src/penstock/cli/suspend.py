@@ -6,8 +6,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
 from penstock.cli import progress, state
 from penstock.cli.access import (
     HOME,
@@ -20,21 +18,22 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.catalogue import only
+from penstock.cli.flags import Option
 from penstock.errors import PenstockError, UsageError
 
 if TYPE_CHECKING:
     from penstock.cli.catalogue import Chosen, Entry
     from penstock.kube import Client, Object
 
-AllOption = Annotated[bool, typer.Option("--all", help="All objects of the kind in the namespace.")]
+AllOption = Annotated[bool, Option("--all", help="All objects of the kind in the namespace.")]
 
 
 def suspend(
     words: KindArgument,
     everything: AllOption = False,
-    reason: Annotated[str, typer.Option(help="Why; shown by get -o wide.")] = "",
-    lasting: Annotated[str, typer.Option("--for", help="Take it up again by itself after this time.")] = "",
-    until: Annotated[str, typer.Option(help="The same at a time such as 2030-01-31T12:00:00Z.")] = "",
+    reason: Annotated[str, Option(help="Why; shown by get -o wide.")] = "",
+    lasting: Annotated[str, Option("--for", help="Take it up again by itself after this time.")] = "",
+    until: Annotated[str, Option(help="The same at a time such as 2030-01-31T12:00:00Z.")] = "",
     namespace: NamespaceOption = HOME,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
@@ -61,7 +60,7 @@ def resume(
     words: KindArgument,
     everything: AllOption = False,
     wait: Annotated[
-        bool | None, typer.Option("--wait/--no-wait", help="Wait for the outcome; the default for one name.")
+        bool | None, Option("--wait/--no-wait", help="Wait for the outcome; the default for one name.")
     ] = None,
     namespace: NamespaceOption = HOME,
     kubeconfig: KubeconfigOption = None,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from penstock.api.kinds import KUSTOMIZE_GROUP
 from penstock.cli import progress, state
 from penstock.cli.access import (
@@ -21,6 +19,7 @@ from penstock.cli.access import (
 )
 from penstock.cli.ages import local
 from penstock.cli.catalogue import by_kind
+from penstock.cli.flags import Argument, Option
 from penstock.cli.output import Output, printable, to_json, to_yaml
 from penstock.errors import PenstockError, UsageError
 
@@ -46,9 +45,9 @@ class NotManaged(PenstockError):
 
 
 def trace(
-    words: Annotated[list[str], typer.Argument(metavar="KIND/NAME", show_default=False)],
-    kind: Annotated[str, typer.Option(help="The kind, when only the name is given.")] = "",
-    api_version: Annotated[str, typer.Option(help="The API version that belongs to --kind.")] = "",
+    words: Annotated[list[str], Argument(metavar="KIND/NAME", show_default=False)],
+    kind: Annotated[str, Option(help="The kind, when only the name is given.")] = "",
+    api_version: Annotated[str, Option(help="The API version that belongs to --kind.")] = "",
     namespace: NamespaceOption = HOME,
     output: OutputOption = None,
     kubeconfig: KubeconfigOption = None,

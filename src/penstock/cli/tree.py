@@ -6,8 +6,6 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from penstock.api.inventory import Identity, InvalidInventoryId, parse
 from penstock.api.kinds import HELM_GROUP, KUSTOMIZE_GROUP
 from penstock.cli import state
@@ -23,6 +21,7 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.catalogue import Entry, by_kind, one_name, only
+from penstock.cli.flags import Option
 from penstock.cli.output import Output, printable, to_json
 from penstock.errors import UsageError
 
@@ -48,7 +47,7 @@ class Node:
 
 def tree(
     words: KindArgument,
-    compact: Annotated[bool, typer.Option("--compact", help="Only objects that are reconciled themselves.")] = False,
+    compact: Annotated[bool, Option("--compact", help="Only objects that are reconciled themselves.")] = False,
     namespace: NamespaceOption = HOME,
     output: OutputOption = None,
     kubeconfig: KubeconfigOption = None,
