@@ -70,7 +70,7 @@ class Known:
 def created(sent: Object) -> Answer:
     """What our rules answer to a dry-run create in the namespace `default`."""
     obj = copy.deepcopy(sent)
-    found = _rules(obj)
+    found = _rules(obj).reading(obj)
     if refusal := _read(found, obj):
         return refusal
     metadata = obj["metadata"]
@@ -90,7 +90,7 @@ def created(sent: Object) -> Answer:
 def updated(sent: Object, old: Object, subresource: str) -> Answer:
     """What our rules answer to a dry-run PUT of an object over another."""
     new, before = copy.deepcopy(sent), copy.deepcopy(old)
-    found = _rules(new)
+    found = _rules(new).reading(new)
     if refusal := _read(found, new):
         return refusal
     if not new["metadata"].get("resourceVersion"):
@@ -127,15 +127,8 @@ def settled(obj: Object) -> Object:
 
 
 def _causes(causes: Iterable[tuple[str, str, str]]) -> list[list[str]]:
-    """In order of fields, without the structural differences that Go prints in no fixed form.
-
-    An empty list or map counts as none: ours is gone before anything is checked.
-    """
-    told: list[list[str]] = []
-    for field, reason, message in causes:
-        words = _plain(message.partition("\n")[0]).replace("{}", "null").replace("[]", "null")
-        told.append([field, reason, words])
-    return sorted(told)
+    """In order of fields, without the structural differences that Go prints in no fixed form."""
+    return sorted([field, reason, _plain(message.partition("\n")[0])] for field, reason, message in causes)
 
 
 def _plain(text: str) -> str:

@@ -47,6 +47,10 @@ class Mutation:
     def removes(self) -> bool:
         return self.value is _ABSENT
 
+    def fits(self, obj: Object) -> bool:
+        """Whether the object has what is replaced or taken away."""
+        return any(path == self.path for path, _ in _fields(obj))
+
     def __call__(self, obj: Object) -> Object:
         changed = copy.deepcopy(obj)
         parent: Any = changed

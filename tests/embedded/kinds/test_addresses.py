@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.embedded.kinds import rules
-from penstock.embedded.kinds.addresses import PORTS, RANGE, ServiceAddresses
+from penstock.embedded.kinds.addresses import RANGE, ServiceAddresses
+from penstock.embedded.kinds.nodeports import PORTS
 from penstock.embedded.status import StatusError
 
 
@@ -85,6 +86,40 @@ def test_a_taken_node_port_is_refused(addresses: ServiceAddresses) -> None:
     given(addresses, type="NodePort", ports=[{"port": 80, "nodePort": 30080}])
     with pytest.raises(StatusError, match="provided port is already allocated"):
         given(addresses, type="NodePort", ports=[{"port": 80, "nodePort": 30080}])
+
+
+def ports(*pairs: tuple[int, str, int]) -> list[dict[str, Any]]:
+    """Ports with these numbers, protocols and node ports; 0 asks for none."""
+    named = [{"name": f"p{index}", "port": pair[0], "protocol": pair[1]} for index, pair in enumerate(pairs)]
+    return [port | ({"nodePort": pair[2]} if pair[2] else {}) for port, pair in zip(named, pairs, strict=True)]
+
+
+def test_one_number_for_two_protocols_has_one_node_port(addresses: ServiceAddresses) -> None:
+    spec = given(addresses, type="NodePort", ports=ports((53, "TCP", 0), (53, "UDP", 30053)))["spec"]
+    assert [port["nodePort"] for port in spec["ports"]] == [30053, 30053]
+
+
+def test_a_new_service_cannot_use_a_node_port_twice(addresses: ServiceAddresses) -> None:
+    with pytest.raises(StatusError, match=r"ports\[1\].nodePort: Invalid value: 30080: provided port is already alloc"):
+        given(addresses, type="NodePort", ports=ports((80, "TCP", 30080), (81, "TCP", 30080)))
+
+
+def test_two_equal_node_ports_in_a_change_are_an_error_of_the_server(addresses: ServiceAddresses) -> None:
+    old = given(addresses, type="NodePort", ports=ports((80, "TCP", 30080)))
+    new = service(type="NodePort", ports=ports((80, "TCP", 30080), (81, "TCP", 30080)))
+    with pytest.raises(StatusError) as refused:
+        addresses.give(new, old)
+    assert (refused.value.code, refused.value.message) == (500, "duplicate nodePort: {TCP 30080}")
+
+
+def test_a_changed_service_can_ask_for_other_node_ports(addresses: ServiceAddresses) -> None:
+    given(addresses, type="NodePort", ports=ports((80, "TCP", 30081)))
+    old = given(addresses, type="NodePort", ports=ports((80, "TCP", 30080)))
+    new = service(type="NodePort", ports=ports((80, "TCP", 30082), (53, "TCP", 30053), (53, "UDP", 30053)))
+    addresses.give(new, old)
+    assert [port["nodePort"] for port in new["spec"]["ports"]] == [30082, 30053, 30053]
+    with pytest.raises(StatusError, match="provided port is already allocated"):
+        addresses.give(service(type="NodePort", ports=ports((80, "TCP", 30081))), old)
 
 
 def test_a_dry_run_gets_what_nobody_can_have(addresses: ServiceAddresses) -> None:

@@ -11,6 +11,7 @@ import random
 from typing import TYPE_CHECKING
 
 from penstock.embedded.kinds.ips import parse_ip
+from penstock.embedded.kinds.nodeports import NodePorts, wants_ports
 from penstock.embedded.kinds.problems import FieldProblem, Problems, invalid
 from penstock.embedded.kinds.services import check_cluster_ips, needs_cluster_ip, needs_health_port
 from penstock.embedded.status import internal_error
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
 RANGE = ipaddress.IPv4Network("10.0.0.0/16")
-PORTS = range(30000, 32768)
 STATIC = 256
 """Addresses at the beginning of the range are left to those who ask for one."""
 _ONLY_IPV4 = "this cluster is not configured for dual-stack services"
@@ -33,9 +33,8 @@ class ServiceAddresses:
 
     def __init__(self, services: Iterable[Object] = (), *, choose: random.Random | None = None) -> None:
         self._ips: set[str] = set()
-        self._ports: dict[int, int] = {}
-        """Node port -> how often it is used: one Service may use a number for two protocols."""
         self._random = choose or random.Random()  # noqa: S311 - an address is no secret
+        self._ports = NodePorts(self._random)
         for service in services:
             self.stored(service, None)
 
@@ -43,14 +42,9 @@ class ServiceAddresses:
         """A Service was created (no `old`), changed, or deleted (no `service`)."""
         if old is not None:
             self._ips.difference_update(_ips_of(old))
-            for port in _ports_of(old):
-                self._ports[port] -= 1
-                if not self._ports[port]:
-                    del self._ports[port]
         if service is not None:
             self._ips.update(_ips_of(service))
-            for port in _ports_of(service):
-                self._ports[port] = self._ports.get(port, 0) + 1
+        self._ports.stored(service, old)
 
     def give(self, service: Object, old: Object | None = None, *, dry_run: bool = False) -> None:
         """Fill in what a new or changed Service needs; 422 for an address or port that it cannot have."""
@@ -65,15 +59,15 @@ class ServiceAddresses:
             _choose_families(service, old)
         before = old["spec"] if old is not None else {}
         self._give_ip(service, before, dry_run=dry_run)
-        self._give_ports(service, _ports_of(old) if old is not None else (), dry_run=dry_run)
+        self._ports.give(service, old, dry_run=dry_run)
 
     def _give_ip(self, service: Object, before: Object, *, dry_run: bool) -> None:
         spec = service["spec"]
         ips = spec.get("clusterIPs", [])
-        if not needs_cluster_ip(spec) or ips[:1] == ["None"] or (ips and ips == before.get("clusterIPs")):
+        if not needs_cluster_ip(spec) or ips[:1] == ["None"]:
             return
-        if not ips and before and needs_cluster_ip(before):
-            return  # a Service that came into being by its status never got one, and gets one with another type only
+        if before and needs_cluster_ip(before):
+            return  # what it has it keeps; one that came into being by its status has none until its type changes
         if not ips:
             chosen = str(RANGE.network_address) if dry_run else self._free_ip()
             spec["clusterIP"], spec["clusterIPs"] = chosen, [chosen]
@@ -102,62 +96,6 @@ class ServiceAddresses:
                 return ip
         raise internal_error("failed to allocate a serviceIP: range is full")
 
-    def _give_ports(self, service: Object, own: Iterable[int], *, dry_run: bool) -> None:
-        spec = service["spec"]
-        mine = set(own)
-        chosen: set[int] = set()
-        wanted = spec["type"] == "NodePort" or (
-            spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts", True)
-        )
-        by_port: dict[int, int] = {}
-        for index, port in enumerate(spec.get("ports", ())):
-            number = port.get("nodePort", 0)
-            if spec["type"] not in ("NodePort", "LoadBalancer") or (not number and not wanted):
-                continue
-            number = number or by_port.get(port["port"], 0)
-            if not number:
-                number = _next_dummy(chosen) if dry_run else self._free_port(mine | chosen)
-            elif number not in mine and (words := self._port_refusal(number, dry_run=dry_run)):
-                raise _refused(service, [invalid(f"spec.ports[{index}].nodePort", number, words)])
-            port["nodePort"] = number
-            by_port[port["port"]] = number
-            if number not in mine:
-                chosen.add(number)
-        self._give_health_port(service, mine, chosen, dry_run=dry_run)
-
-    def _give_health_port(self, service: Object, mine: set[int], chosen: set[int], *, dry_run: bool) -> None:
-        spec = service["spec"]
-        if not needs_health_port(spec):
-            return
-        number = spec.get("healthCheckNodePort", 0)
-        if not number:
-            spec["healthCheckNodePort"] = _next_dummy(chosen) if dry_run else self._free_port(mine | chosen)
-        elif number not in mine | chosen and (words := self._port_refusal(number, dry_run=dry_run)):
-            detail = f"failed to allocate requested HealthCheck NodePort {number}: {words}"
-            raise internal_error(detail)
-
-    def _port_refusal(self, number: int, *, dry_run: bool) -> str:
-        if number in self._ports:
-            return "provided port is already allocated"
-        if not dry_run and number not in PORTS:
-            return f"provided port is not in the valid range. The range of valid ports is {PORTS[0]}-{PORTS[-1]}"
-        return ""
-
-    def _free_port(self, mine: set[int]) -> int:
-        for _ in range(64):
-            number = self._random.choice(PORTS)
-            if number not in self._ports and number not in mine:
-                return number
-        for number in PORTS:
-            if number not in self._ports and number not in mine:
-                return number
-        raise internal_error("failed to allocate a nodePort: range is full")
-
-
-def _next_dummy(chosen: set[int]) -> int:
-    """The port of a dry run: one that follows those chosen so far, or the last of the range."""
-    return max(chosen, default=PORTS.stop) + 1
-
 
 def _refused(service: Object, problems: list[FieldProblem]) -> Exception:
     return invalid_status("Service", service["metadata"].get("name", ""), problems)
@@ -167,12 +105,6 @@ def _ips_of(service: Object) -> list[str]:
     return [ip for ip in service["spec"].get("clusterIPs", ()) if ip != "None"]
 
 
-def _ports_of(service: Object) -> list[int]:
-    spec = service["spec"]
-    ports = [port["nodePort"] for port in spec.get("ports", ()) if port.get("nodePort")]
-    return sorted({*ports, *([spec["healthCheckNodePort"]] if spec.get("healthCheckNodePort") else [])})
-
-
 def _keep_given(spec: Object, before: Object) -> None:
     """What the Service has already, and the new one does not mention."""
     if needs_cluster_ip(before) and needs_cluster_ip(spec):
@@ -180,7 +112,7 @@ def _keep_given(spec: Object, before: Object) -> None:
             spec["clusterIP"] = before["clusterIP"]
         if not spec.get("clusterIPs") and before.get("clusterIPs"):
             spec["clusterIPs"] = list(before["clusterIPs"])
-    if _wants_ports(before) and _wants_ports(spec):
+    if wants_ports(before) and wants_ports(spec):
         _keep_ports(spec, before)
     if needs_health_port(before) and needs_health_port(spec) and "healthCheckNodePort" in before:
         spec.setdefault("healthCheckNodePort", before["healthCheckNodePort"])
@@ -190,12 +122,6 @@ def _keep_given(spec: Object, before: Object) -> None:
             spec["clusterIPs"] = [spec["clusterIP"]]
         else:
             spec.pop("clusterIPs", None)
-
-
-def _wants_ports(spec: Object) -> bool:
-    if spec["type"] == "LoadBalancer":
-        return bool(spec.get("allocateLoadBalancerNodePorts", True))
-    return bool(spec["type"] == "NodePort")
 
 
 def _keep_ports(spec: Object, before: Object) -> None:
@@ -216,11 +142,13 @@ def _choose_families(service: Object, old: Object | None) -> None:
         standard = "RequireDualStack" if headless and not spec.get("selector") else "SingleStack"
         spec["ipFamilyPolicy"] = before.get("ipFamilyPolicy") or standard
     problems: Problems = []
-    check_cluster_ips(problems, spec)
+    check_cluster_ips(problems, spec, before)
     if problems:
         raise _refused(service, problems)
     policy, families = spec["ipFamilyPolicy"], spec.get("ipFamilies", [])
     many = "must be 'RequireDualStack' or 'PreferDualStack' when multiple"
+    if policy != "SingleStack":
+        _check_reduced(problems, spec, before)
     if policy == "SingleStack":
         if len(spec.get("clusterIPs", ())) == 2:
             problems.append(invalid("spec.ipFamilyPolicy", policy, f"{many} cluster IPs are specified"))
@@ -248,6 +176,13 @@ def _choose_families(service: Object, old: Object | None) -> None:
     if problems:
         raise _refused(service, problems)
     spec["ipFamilies"] = families or ["IPv4"]
+
+
+def _check_reduced(problems: Problems, spec: Object, before: Object) -> None:
+    for name, told in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+        if 0 < len(spec.get(name, ())) < len(before.get(name, ())):
+            detail = f"must be 'SingleStack' to release the secondary {told}"
+            problems.append(invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], detail))
 
 
 def _check_configured(problems: Problems, spec: Object, families: list[str]) -> None:

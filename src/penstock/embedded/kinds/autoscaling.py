@@ -73,6 +73,7 @@ def _old_autoscaler_defaults(obj: Object) -> None:
 
 class AutoscalerRules(Rules):
     status: ClassVar[bool] = True
+    tells_empties: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         """In the old version, too, an autoscaler without metrics follows the CPU."""
@@ -100,7 +101,8 @@ class AutoscalerRules(Rules):
             problems.append(forbidden("spec.metrics", detail))
         for name in ("scaleUp", "scaleDown"):
             if name in spec.get("behavior", {}):
-                _check_rules(problems, spec["behavior"][name], f"spec.behavior.{name}")
+                empty = (("spec", "behavior", name, "policies"), []) in self.empties
+                _check_rules(problems, spec["behavior"][name], f"spec.behavior.{name}", empty=empty)
 
     def check_status(self, problems: Problems, new: Object, old: Object) -> None:
         super().check_status(problems, new, old)
@@ -198,7 +200,8 @@ def _check_amounts(problems: Problems, kind: str, target: Object, field: str) ->
             problems.append(forbidden(f"{field}.averageValue", detail))
 
 
-def _check_rules(problems: Problems, rules: Object, field: str) -> None:
+def _check_rules(problems: Problems, rules: Object, field: str, *, empty: bool) -> None:
+    """`empty` tells whether the policies were spelt out as none; only missing ones have defaults."""
     window = rules.get("stabilizationWindowSeconds", 0)
     if window < 0:
         problems.append(invalid(f"{field}.stabilizationWindowSeconds", window, "must be greater than or equal to zero"))
@@ -207,7 +210,9 @@ def _check_rules(problems: Problems, rules: Object, field: str) -> None:
     if rules["selectPolicy"] not in ("Max", "Min", "Disabled"):
         allowed = ("Disabled", "Max", "Min")
         problems.append(unsupported(f"{field}.selectPolicy", rules["selectPolicy"], allowed))
-    for index, policy in enumerate(rules["policies"]):
+    if empty:
+        problems.append(required(f"{field}.policies", "must specify at least one Policy"))
+    for index, policy in enumerate(() if empty else rules["policies"]):
         at, period = f"{field}.policies[{index}]", policy["periodSeconds"]
         if policy["type"] not in ("Pods", "Percent"):
             problems.append(unsupported(f"{at}.type", policy["type"], ("Percent", "Pods")))

@@ -34,8 +34,8 @@ def _pattern_defaults(pattern: Object) -> None:
         pattern["status"] = "True"
 
 
-def check_job_spec(problems: Problems, spec: Object, field: str) -> None:
-    """What holds for a Job and for the template of a CronJob."""
+def check_job_spec(problems: Problems, spec: Object, field: str, *, sent: Object) -> None:
+    """What holds for a Job and for the template of a CronJob; `sent` is the spec with what was spelt out as empty."""
     for name in (
         "parallelism",
         "completions",
@@ -52,7 +52,8 @@ def check_job_spec(problems: Problems, spec: Object, field: str) -> None:
         _check_managed_by(problems, spec["managedBy"], f"{field}.managedBy")
     _check_mode(problems, spec, field)
     if "podFailurePolicy" in spec:
-        _check_failure_policy(problems, spec, f"{field}.podFailurePolicy")
+        told = {**spec, "podFailurePolicy": sent["podFailurePolicy"]}
+        _check_failure_policy(problems, told, f"{field}.podFailurePolicy")
     if "successPolicy" in spec:
         _check_success_policy(problems, spec, f"{field}.successPolicy")
     _check_replacement(problems, spec, f"{field}.podReplacementPolicy")

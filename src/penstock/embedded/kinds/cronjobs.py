@@ -34,6 +34,7 @@ def _cron_job_defaults(obj: Object) -> None:
 class CronJobRules(Rules):
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
+    tells_empties: ClassVar[bool] = True
 
     def check_create(self, problems: Problems, obj: Object) -> None:
         super().check_create(problems, obj)
@@ -62,7 +63,8 @@ class CronJobRules(Rules):
             _check_zone(problems, spec["timeZone"], "spec.timeZone")
         one_of(problems, spec["concurrencyPolicy"], ("Allow", "Forbid", "Replace"), "spec.concurrencyPolicy")
         job = spec["jobTemplate"]["spec"]
-        check_job_spec(problems, job, "spec.jobTemplate.spec")
+        sent = self.sent({"spec": spec})["spec"]["jobTemplate"]["spec"]
+        check_job_spec(problems, job, "spec.jobTemplate.spec", sent=sent)
         if "selector" in job:
             value = internal_form("apis/meta/v1.LabelSelector", job["selector"])
             problems.append(invalid("spec.jobTemplate.spec.selector", value, "`selector` will be auto-generated"))

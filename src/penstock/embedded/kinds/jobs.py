@@ -81,7 +81,7 @@ class JobRules(Rules):
 
     def _check_spec(self, problems: Problems, obj: Object) -> None:
         spec = obj["spec"]
-        check_job_spec(problems, spec, "spec")
+        check_job_spec(problems, spec, "spec", sent=self.sent(obj)["spec"])
         selector = spec.get("selector")
         if selector is None:
             problems.append(required("spec.selector"))
@@ -121,7 +121,8 @@ class JobRules(Rules):
         spec, before = new["spec"], old["spec"]
         self._check_completions(problems, spec, before)
         check_same_selector(problems, new, old)
-        _check_template_change(problems, spec["template"], old, self.sent(new)["spec"]["template"])
+        sent = self.sent(new)["spec"]
+        _check_template_change(problems, spec["template"], old, sent["template"])
         for name, type_name in (
             ("completionMode", ""),
             ("podFailurePolicy", "batch.PodFailurePolicy"),
@@ -130,7 +131,7 @@ class JobRules(Rules):
             ("successPolicy", "batch.SuccessPolicy"),
         ):
             if spec.get(name) != before.get(name):
-                value: Any = spec.get(name)
+                value: Any = sent.get(name)
                 value = internal_form(type_name, value) if type_name and value else value
                 problems.append(invalid(f"spec.{name}", value, IMMUTABLE))
 

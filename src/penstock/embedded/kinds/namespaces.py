@@ -119,6 +119,7 @@ class ResourceQuotaRules(Rules):
     """Amounts that a namespace may use, in all or within scopes; the scopes never change."""
 
     status: ClassVar[bool] = True
+    tells_empties: ClassVar[bool] = True
 
     def check(self, problems: Problems, obj: Object) -> None:
         spec = obj["spec"]
@@ -169,7 +170,7 @@ class ResourceQuotaRules(Rules):
     def check_change(self, problems: Problems, new: Object, old: Object) -> None:
         scopes = new["spec"].get("scopes")
         if set(scopes or ()) != set(old["spec"].get("scopes", ())):
-            problems.append(invalid("spec.scopes", scopes, IMMUTABLE))
+            problems.append(invalid("spec.scopes", self.sent(new)["spec"].get("scopes"), IMMUTABLE))
 
     def check_status(self, problems: Problems, new: Object, old: Object) -> None:
         super().check_status(problems, new, old)

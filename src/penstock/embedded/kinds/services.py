@@ -91,6 +91,9 @@ class ServiceRules(Rules):
             new["status"] = {**new["status"], "loadBalancer": {}}
 
     def check(self, problems: Problems, obj: Object) -> None:
+        self._check(problems, obj, {})
+
+    def _check(self, problems: Problems, obj: Object, before: Object) -> None:
         spec = obj["spec"]
         self._check_type(problems, spec)
         names: set[str] = set()
@@ -99,7 +102,7 @@ class ServiceRules(Rules):
         if "selector" in spec:
             check_labels(problems, spec["selector"], "spec.selector")
         self._check_affinity(problems, spec)
-        check_cluster_ips(problems, spec)
+        check_cluster_ips(problems, spec, before)
         for index, ip in enumerate(spec.get("externalIPs", ())):
             if check_ip(problems, ip, f"spec.externalIPs[{index}]"):
                 check_endpoint_ip(problems, ip, f"spec.externalIPs[{index}]")
@@ -246,7 +249,7 @@ class ServiceRules(Rules):
         moved = spec.get("healthCheckNodePort") != before.get("healthCheckNodePort")
         if moved and needs_health_port(spec) and needs_health_port(before):
             problems.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
-        self.check(problems, new)
+        self._check(problems, new, before)
 
     def check_status(self, problems: Problems, new: Object, old: Object) -> None:
         super().check_status(problems, new, old)
@@ -269,8 +272,8 @@ class ServiceRules(Rules):
             check_entry_name(problems, point.get("hostname", ""), f"{at}.hostname")
 
 
-def check_cluster_ips(problems: Problems, spec: Object) -> None:
-    """How `clusterIP`, `clusterIPs` and the IP families fit together."""
+def check_cluster_ips(problems: Problems, spec: Object, before: Object) -> None:
+    """How `clusterIP`, `clusterIPs` and the IP families fit together; what was there `before` passes for an address."""
     if spec["type"] == "ExternalName":
         return
     first, ips, families = spec.get("clusterIP", ""), spec.get("clusterIPs", []), spec.get("ipFamilies", [])
@@ -296,7 +299,8 @@ def check_cluster_ips(problems: Problems, spec: Object) -> None:
                 sound = False
                 problems.append(invalid("spec.clusterIPs", ips, "'None' must be the first and only value"))
         else:
-            sound = check_ip(problems, ip, f"spec.clusterIPs[{index}]") and sound
+            known = ip in before.get("clusterIPs", ())
+            sound = (known or check_ip(problems, ip, f"spec.clusterIPs[{index}]")) and sound
     if len(ips) > 2:
         problems.append(invalid("spec.clusterIPs", ips, "may only hold up to 2 values"))
     if sound:
