@@ -97,39 +97,9 @@ def custom_reset_fields(subresource: str = "", *, has_status: bool) -> FieldSet:
 @cache
 def kept(group: str, kind: str, subresource: str) -> Filter:
     """A filter that takes the reset fields of a built-in kind out of a set."""
-    if (group, kind) == ("", "Pod") and subresource == "ephemeralcontainers":
-        return lambda fields: only(fields, ("f:spec", "f:ephemeralContainers"))
-    if (group, kind) == ("", "Pod") and subresource == "resize":
-        return _resize
     return without(reset_fields(group, kind, subresource))
 
 
 def without(resets: FieldSet) -> Filter:
     """A filter that takes these fields and all below them out of a set."""
     return lambda fields: recursive_difference(fields, resets)
-
-
-def only(fields: FieldSet, *prefixes: tuple[str, ...]) -> FieldSet:
-    """The members on the way to one of the prefixes, and everything below it; `*` stands for any element."""
-    if not all(prefixes):
-        return fields
-    result: FieldSet = {}
-    for key, node in fields.items():
-        below = [prefix[1:] for prefix in prefixes if prefix[0] in {key, "*"}]
-        if not below:
-            continue
-        inner = only(node, *below) if node else node
-        if inner or not node or "." in node:
-            result[key] = {".": LEAF, **inner} if inner and "." in node else inner
-    return result
-
-
-def _resize(fields: FieldSet) -> FieldSet:
-    return only(
-        fields,
-        *(
-            ("f:spec", containers, "*", field)
-            for containers in ("f:containers", "f:initContainers")
-            for field in ("f:resources", "f:resizePolicy")
-        ),
-    )

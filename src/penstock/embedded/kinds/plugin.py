@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.embedded.kinds.admission import KindAdmission
+from penstock.embedded.kinds.pods.resizing import ResizeValidation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,8 +44,10 @@ class ApiLookup:
 
 def install(plugins: Plugins, context: Context) -> None:
     """Add what the kinds need of the server to its plugins."""
-    admission = KindAdmission(ApiLookup(context.api))
+    lookup = ApiLookup(context.api)
+    admission = KindAdmission(lookup)
     plugins.admission.append(admission)
+    plugins.validation.append(ResizeValidation(lookup))
     plugins.observers.append(admission)
     plugins.startup.append(make_priority_classes)
 

@@ -74,7 +74,9 @@ class Rules:
         _set(metadata, "generation", before.get("generation"))
         if subresource == "status":
             self.prepare_status(new, old)
-        elif not subresource:
+        elif subresource:
+            self.prepare_below(new, old, subresource)
+        else:
             self.prepare_change(new, old)
         metadata = new["metadata"]
         if not metadata.get("uid"):
@@ -103,6 +105,9 @@ class Rules:
         for field in self.status_keeps:
             _set(new["metadata"], field, old["metadata"].get(field))
 
+    def prepare_below(self, new: Object, old: Object, subresource: str) -> None:
+        """A write to another subresource."""
+
     def validate_create(self, obj: Object) -> list[FieldProblem]:
         """What is wrong with a new object; empty when it may be stored."""
         problems: Problems = []
@@ -120,6 +125,8 @@ class Rules:
         check_metadata_update(problems, new["metadata"], old["metadata"])
         if subresource == "status":
             self.check_status(problems, new, old)
+        elif subresource:
+            self.check_below(problems, new, old, subresource)
         else:
             self.check_update(problems, new, old)
         return problems
@@ -145,6 +152,10 @@ class Rules:
 
     def check_status(self, problems: Problems, new: Object, old: Object) -> None:
         self.check_metadata_update(problems, new, old)
+
+    def check_below(self, problems: Problems, new: Object, old: Object, subresource: str) -> None:  # noqa: ARG002
+        """A write to another subresource, which has the rules of the object itself unless the kind says otherwise."""
+        self.check_update(problems, new, old)
 
     def name_words(self, name: str) -> Words:
         """What is wrong with a name."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tests.embedded.server.scenarios.changing import CHANGING
 from tests.embedded.server.scenarios.creating import CREATING
+from tests.embedded.server.scenarios.pods import BELOW_PODS
 from tests.embedded.server.scenarios.reading import READING
 
 if TYPE_CHECKING:
@@ -16,4 +17,4 @@ if TYPE_CHECKING:
 
 __all__ = ["SCENARIOS"]
 
-SCENARIOS: dict[str, list[Request]] = {**READING, **CREATING, **CHANGING}
+SCENARIOS: dict[str, list[Request]] = {**READING, **CREATING, **CHANGING, **BELOW_PODS}

@@ -84,14 +84,17 @@ def check_init_containers(problems: Problems, spec: Object, volumes: Mapping[str
 
 
 _NOT_EPHEMERAL = (
-    "lifecycle",
-    "livenessProbe",
     "ports",
-    "readinessProbe",
+    "resources",
     "resizePolicy",
     "restartPolicy",
+    "restartPolicyRules",
+    "livenessProbe",
+    "readinessProbe",
     "startupProbe",
+    "lifecycle",
 )
+"""In the order in which the API server looks at them."""
 
 
 def check_ephemeral_containers(problems: Problems, spec: Object, volumes: Mapping[str, Object], field: str) -> None:
@@ -108,7 +111,8 @@ def check_ephemeral_containers(problems: Problems, spec: Object, volumes: Mappin
         if target and target not in others:
             problems.append(not_found(f"{at}.targetContainerName", target))
         unfit = "cannot be set for an Ephemeral Container"
-        problems += [forbidden(f"{at}.{part}", unfit) for part in _NOT_EPHEMERAL if part in container]
+        set_ = {part for part in container if part != "resources" or container[part]}
+        problems += [forbidden(f"{at}.{part}", unfit) for part in _NOT_EPHEMERAL if part in set_]
         for position, mount in enumerate(container.get("volumeMounts", ())):
             for part in ("subPath", "subPathExpr"):
                 if mount.get(part):

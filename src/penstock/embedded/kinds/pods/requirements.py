@@ -9,22 +9,29 @@ from penstock.embedded.kinds.resources import check_amount, check_container_name
 from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from penstock.kube.resources import Object
 
 
-def check_requirements(problems: Problems, resources: Object, field: str, claims: Sequence[str] = ()) -> None:
-    """Requests and limits of a container."""
+def check_requirements(
+    problems: Problems,
+    resources: Object,
+    field: str,
+    claims: Sequence[str] = (),
+    *,
+    check_name: Callable[[Problems, str, str], None] = check_container_name,
+) -> None:
+    """Requests and limits of a container, or of whatever may have resources of these names."""
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for name, amount in limits.items():
         at = f"{field}.limits[{name}]"
-        check_container_name(problems, name, at)
+        check_name(problems, name, at)
         check_amount(problems, name, amount, at)
         _check_huge_page(problems, name, amount, at)
     for name, amount in requests.items():
         at = f"{field}.requests[{name}]"
-        check_container_name(problems, name, at)
+        check_name(problems, name, at)
         check_amount(problems, name, amount, at)
         limit = limits.get(name)
         if limit is not None:

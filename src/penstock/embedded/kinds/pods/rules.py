@@ -8,11 +8,18 @@ from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.difference import difference
 from penstock.embedded.kinds.names import between, dns_subdomain, qualified_name
 from penstock.embedded.kinds.pods.containers import check_image_space
+from penstock.embedded.kinds.pods.quality import quality_of_service
 from penstock.embedded.kinds.pods.scheduling import check_tolerations
 from penstock.embedded.kinds.pods.spec import check_pod_annotations, check_pod_spec, check_template
+from penstock.embedded.kinds.pods.subresources import (
+    check_ephemeral_change,
+    check_resize_change,
+    keep_for_ephemeral,
+    keep_for_resize,
+)
+from penstock.embedded.kinds.pods.totals import fill_totals
 from penstock.embedded.kinds.problems import IMMUTABLE, Problems, each_invalid, forbidden, invalid, required
 from penstock.embedded.kinds.rules import Rules
-from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +45,7 @@ def _pod_defaults(pod: Object) -> None:
             if spec.get("hostNetwork"):
                 for port in container.get("ports", ()):
                     port.setdefault("hostPort", port["containerPort"])
+    fill_totals(spec)
     spec.setdefault("enableServiceLinks", True)
 
 
@@ -49,22 +57,6 @@ def _pod_status_defaults(status: Object) -> None:
         status["podIPs"] = [{"ip": one}]
     elif every and not one and every[0].get("ip"):
         status["podIP"] = every[0]["ip"]
-
-
-def quality_of_service(spec: Object) -> str:
-    """Guaranteed, Burstable or BestEffort, by the requests and limits of all containers."""
-    asked = False
-    guaranteed = True
-    for container in (*(spec.get("containers") or ()), *spec.get("initContainers", ())):
-        resources = container["resources"]
-        limits, requests = resources.get("limits", {}), resources.get("requests", {})
-        for name in ("cpu", "memory"):
-            request, limit = (parse(part.get(name, "0")).nano for part in (requests, limits))
-            asked = asked or request > 0 or limit > 0
-            guaranteed = guaranteed and limit > 0 and request == limit
-    if not asked:
-        return "BestEffort"
-    return "Guaranteed" if guaranteed else "Burstable"
 
 
 class PodRules(Rules):
@@ -93,6 +85,13 @@ class PodRules(Rules):
         new["metadata"].pop("deletionTimestamp", None)
         if not new["status"].get("qosClass") and "qosClass" in old["status"]:
             new["status"]["qosClass"] = old["status"]["qosClass"]
+
+    def prepare_below(self, new: Object, old: Object, subresource: str) -> None:
+        if subresource not in ("ephemeralcontainers", "resize"):
+            return
+        (keep_for_resize if subresource == "resize" else keep_for_ephemeral)(new, old)
+        if self.changed(new, old):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def check_create(self, problems: Problems, obj: Object) -> None:
         self._check_pod(problems, obj)
@@ -147,6 +146,16 @@ class PodRules(Rules):
             changes = difference("core.PodSpec", before, _frozen(_requested(self.sent(new)["spec"]), before))
             detail = f"pod updates may not change fields other than {_CHANGEABLE}\n{changes}"
             problems.append(forbidden("spec", detail))
+
+    def check_below(self, problems: Problems, new: Object, old: Object, subresource: str) -> None:
+        if subresource not in ("ephemeralcontainers", "resize"):
+            self.check_update(problems, new, old)
+            return
+        found: Problems = []
+        self.check_metadata_update(found, new, old)
+        self._check_pod(found, new)
+        (check_resize_change if subresource == "resize" else check_ephemeral_change)(found, new, old)
+        problems += found
 
     def _check_deadline(self, problems: Problems, spec: Object, before: Object) -> bool:
         now, then = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")

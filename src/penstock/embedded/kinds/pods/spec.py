@@ -18,6 +18,7 @@ from penstock.embedded.kinds.pods.containers import check_containers, check_ephe
 from penstock.embedded.kinds.pods.requirements import check_requirements
 from penstock.embedded.kinds.pods.scheduling import check_affinity, check_spreading, check_tolerations
 from penstock.embedded.kinds.pods.security import check_pod_security
+from penstock.embedded.kinds.pods.totals import check_totals
 from penstock.embedded.kinds.pods.volumes import check_volumes
 from penstock.embedded.kinds.problems import (
     Problems,
@@ -83,7 +84,7 @@ def check_pod_spec(problems: Problems, spec: Object, field: str, *, pod_name: st
     if "ephemeralContainers" in spec:
         check_ephemeral_containers(problems, spec, volumes, f"{field}.ephemeralContainers")
     if "resources" in spec:
-        check_requirements(problems, spec["resources"], f"{field}.resources")
+        check_totals(problems, spec, f"{field}.resources")
     if spec.get("hostNetwork"):
         _check_host_network(problems, spec, field, is_pod=is_pod)
     one_of(problems, spec["restartPolicy"], ("Always", "OnFailure", "Never"), f"{field}.restartPolicy")
