@@ -131,3 +131,22 @@ async def test_a_deployment_is_awaited_shown_described_and_deleted(kubectl: Kube
     assert said.startswith('deployment.apps "web" deleted')
     code, said = await kubectl("get", "deployment", "web")
     assert (code, said) == (1, 'Error from server (NotFound): deployments.apps "web" not found\n')
+
+
+async def test_debug_adds_a_container_to_a_pod_that_runs(kubectl: Kubectl) -> None:
+    await kubectl.done("run", "watched", "--image=web:1")
+    await kubectl.done("wait", "--for=condition=Ready", "pod/watched", "--timeout=30s")
+    await kubectl.done("debug", "watched", "--image=debug:1", "--container=debug", "--attach=false")
+    names = await kubectl.done("get", "pod", "watched", "-o", "jsonpath={.spec.ephemeralContainers[*].name}")
+    assert names == "debug"
+
+
+async def test_a_pod_that_runs_is_resized_in_place(kubectl: Kubectl) -> None:
+    container = {"name": "main", "image": "web:1", "resources": {"requests": {"cpu": "100m"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "grown"}, "spec": {"containers": [container]}}
+    await kubectl.done("apply", "-f", "-", stdin=pod)
+    await kubectl.done("wait", "--for=condition=Ready", "pod/grown", "--timeout=30s")
+    wanted = '{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"200m"}}}]}}'
+    await kubectl.done("patch", "pod", "grown", "--subresource=resize", "-p", wanted)
+    told = "jsonpath={.status.containerStatuses[0].resources.requests.cpu}"
+    await kubectl.done("wait", f"--for={told}=200m", "pod/grown", "--timeout=30s")

@@ -108,6 +108,20 @@ def test_what_a_ready_pod_shows() -> None:
     assert (container["ready"], container["started"], container["restartCount"]) == (True, True, 0)
 
 
+def test_a_resized_pod_tells_its_new_resources() -> None:
+    made = pod()
+    made["metadata"]["generation"] = 1
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    made["status"] = written(made, Behaviour())
+    assert made["status"]["containerStatuses"][0]["resources"] == {"requests": {"cpu": "1"}}
+    assert next_move(made, Behaviour(), NOON) is None
+
+    made["metadata"]["generation"] = 2
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}}
+    container = written(made, Behaviour())["containerStatuses"][0]
+    assert (container["resources"], container["allocatedResources"]) == ({"requests": {"cpu": "2"}}, {"cpu": "2"})
+
+
 def test_what_a_completed_pod_shows() -> None:
     status = written(job_pod(), Behaviour())
     assert status["phase"] == "Succeeded"

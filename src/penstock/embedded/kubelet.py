@@ -81,7 +81,15 @@ def _reached(pod: Object, outcome: Outcome) -> bool:
     if outcome not in ("ready", "unready") or status.get("phase") != "Running" or not status.get("containerStatuses"):
         return False
     conditions = {condition["type"]: condition["status"] for condition in status.get("conditions") or ()}
-    return conditions.get("Ready") == ("True" if outcome == "ready" else "False")
+    return conditions.get("Ready") == ("True" if outcome == "ready" else "False") and not _resized(pod)
+
+
+def _resized(pod: Object) -> bool:
+    """Whether a container was given other resources since its status was written."""
+    if pod["metadata"].get("generation") == pod["status"].get("observedGeneration"):
+        return False
+    told = {each["name"]: each.get("resources") for each in pod["status"]["containerStatuses"]}
+    return any((one.get("resources") or {}) != told.get(one["name"]) for one in pod["spec"]["containers"])
 
 
 def _waits(status: Object) -> bool:
@@ -182,6 +190,11 @@ def _init_container(container: Object, outcome: Outcome, stamp: str) -> Object:
 
 def _plain(container: Object, state: Object, *, ready: bool, restarts: int = 0) -> Object:
     image = container.get("image", "")
+    resources = container.get("resources") or {}
+    # Only a kubelet that tells the resources of what runs is trusted with a resize.
+    running = {"resources": resources} if "running" in state else {}
+    if running and resources.get("requests"):
+        running["allocatedResources"] = resources["requests"]
     return {
         "name": container["name"],
         "image": image,
@@ -190,6 +203,7 @@ def _plain(container: Object, state: Object, *, ready: bool, restarts: int = 0) 
         "started": "running" in state,
         "restartCount": restarts,
         "state": state,
+        **running,
     }
 
 

@@ -51,7 +51,11 @@ class AccessReviews:
 
 
 class RulesReviews:
-    """SelfSubjectRulesReview: everything that the asker may do in a namespace."""
+    """SelfSubjectRulesReview: everything that the asker may do in a namespace.
+
+    Rules of the cluster come first, and those of a role in their order. The real server promises nothing about the
+    order of bindings, and tells them in another one each time; here they are sorted by name.
+    """
 
     def __init__(self, grants: Grants) -> None:
         self._grants = grants
