@@ -131,7 +131,7 @@ class EndpointSliceRules(Rules):
     def _check_address(self, problems: Problems, address: str, kind: str, field: str, index: int) -> None:
         at = f"{field}[{index}]"
         if kind in ("IPv4", "IPv6"):
-            if not check_ip(problems, address, at):
+            if not check_ip(problems, address, at, canonical=kind == "IPv6"):
                 return
             if (":" in address) != (kind == "IPv6"):
                 problems.append(invalid(field, address, f"must be an {kind} address"))

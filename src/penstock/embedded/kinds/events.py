@@ -1,24 +1,19 @@
-"""Events, as the core group and as events.k8s.io see them, and nodes."""
+"""Events, as the core group and as events.k8s.io see them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.internal import internal_form
-from penstock.embedded.kinds.names import label_value, qualified_name
+from penstock.embedded.kinds.names import qualified_name
 from penstock.embedded.kinds.problems import (
     IMMUTABLE,
-    FieldProblem,
     Problems,
-    duplicate,
     each_invalid,
-    forbidden,
     invalid,
     required,
-    unsupported,
 )
-from penstock.embedded.kinds.rules import ClusterRules, Rules
+from penstock.embedded.kinds.rules import Rules
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
@@ -136,47 +131,3 @@ _FIXED = (
     ("reportingController", "reportingController"),
     ("reportingInstance", "reportingInstance"),
 )
-
-
-@defaults("core/v1.NodeStatus")
-def _node_status_defaults(status: Object) -> None:
-    if "capacity" in status:
-        status.setdefault("allocatable", dict(status["capacity"]))
-
-
-class NodeRules(ClusterRules):
-    status: ClassVar[bool] = True
-
-    def prepare_create(self, obj: Object) -> None:
-        """A node may come with its status: kubelets register themselves like that."""
-
-    def check(self, problems: Problems, obj: Object) -> None:
-        seen: set[tuple[str, str]] = set()
-        for index, taint in enumerate(obj["spec"].get("taints", ())):
-            at, key, effect = f"metadata.taints[{index}]", taint["key"], taint["effect"]
-            problems += each_invalid(f"{at}.key", key, qualified_name(key))
-            value = taint.get("value", "")
-            if words := label_value(value):
-                problems.append(invalid(f"{at}.value", value, ";".join(words)))
-            if not effect:
-                problems.append(required(f"{at}.effect"))
-            elif effect not in _EFFECTS:
-                problems.append(unsupported(f"{at}.effect", effect, _EFFECTS))
-            if (key, effect) in seen:
-                value_form = {"Key": key, "Value": value, "Effect": effect, "TimeAdded": taint.get("timeAdded")}
-                found = duplicate(at, value_form)
-                told = f"{found.message}: taints must be unique by key and effect pair"
-                problems.append(FieldProblem(found.reason, at, told))
-            seen.add((key, effect))
-
-    def check_update(self, problems: Problems, new: Object, old: Object) -> None:
-        self.check_create(problems, new)
-        self.check_metadata_update(problems, new, old)
-        if old["spec"].get("podCIDRs") and new["spec"].get("podCIDRs") != old["spec"]["podCIDRs"]:
-            detail = 'node updates may not change podCIDR except from "" to valid'
-            problems.append(forbidden("spec.podCIDRs", detail))
-        provider = old["spec"].get("providerID", "")
-        if provider and new["spec"].get("providerID", "") != provider:
-            detail = 'node updates may not change providerID except from "" to valid'
-            problems.append(forbidden("spec.providerID", detail))
-        self.check(problems, new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from penstock.embedded.kinds.problems import Problems, invalid
+from penstock.embedded.kinds.problems import Problems, go_quote, invalid
 
 IP_WORDS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 CIDR_WORDS = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -34,18 +34,60 @@ def parse_cidr(text: str) -> Network | None:
     return ipaddress.ip_network((ip, int(bits)), strict=False)
 
 
-def check_ip(problems: Problems, text: str, field: str) -> bool:
-    if parse_ip(text) is not None:
-        return True
-    problems.append(invalid(field, text, IP_WORDS))
-    return False
+def ip_warnings(text: str, field: str) -> list[str]:
+    """What to say about an address that is taken, but not in its usual form."""
+    ip = parse_ip(text)
+    return [] if ip is None else _not_canonical("address", text, field, str(ip))
+
+
+def cidr_warnings(text: str, field: str) -> list[str]:
+    """The same for a range."""
+    network = parse_cidr(text)
+    return [] if network is None else _not_canonical("CIDR value", text, field, str(network))
+
+
+def _not_canonical(what: str, text: str, field: str, wanted: str) -> list[str]:
+    if wanted == text or ":" not in text:
+        return []
+    return [f"{field}: IPv6 {what} {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(wanted)})"]
+
+
+def check_ip(problems: Problems, text: str, field: str, *, canonical: bool = False) -> bool:
+    """Newer fields want the one `canonical` form of an address; older ones only what all programs read alike."""
+    words = _ip_words(text)
+    if not words and canonical and text != (form := str(parse_ip(text))):
+        words = f"must be in canonical form ({go_quote(form)})"
+    if words:
+        problems.append(invalid(field, text, words))
+    return not words
+
+
+def _ip_words(text: str) -> str:
+    ip = parse_ip(text)
+    if ip is None:
+        return IP_WORDS
+    if isinstance(ip, ipaddress.IPv4Address):
+        return "" if str(ip) == text else "must not have leading 0s"
+    return "" if ip.ipv4_mapped is None else "must not be an IPv4-mapped IPv6 address"
 
 
 def check_cidr(problems: Problems, text: str, field: str) -> bool:
-    if parse_cidr(text) is not None:
-        return True
-    problems.append(invalid(field, text, CIDR_WORDS))
-    return False
+    words = _cidr_words(text)
+    if words:
+        problems.append(invalid(field, text, words))
+    return not words
+
+
+def _cidr_words(text: str) -> str:
+    network, (address, _, bits) = parse_cidr(text), text.partition("/")
+    ip = parse_ip(address)
+    if network is None or ip is None:
+        return CIDR_WORDS
+    if bits != str(int(bits)) or (network.version == 4 and str(ip) != address):
+        return "must not have leading 0s in IP or prefix length"
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        return "must not have an IPv4-mapped IPv6 address"
+    return "" if ip == network.network_address else "must not have bits set beyond the prefix length"
 
 
 def check_endpoint_ip(problems: Problems, text: str, field: str) -> None:

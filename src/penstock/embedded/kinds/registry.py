@@ -13,7 +13,7 @@ from penstock.embedded.kinds.config import ConfigMapRules, SecretRules
 from penstock.embedded.kinds.cronjobs import CronJobRules
 from penstock.embedded.kinds.deployments import DeploymentRules, ReplicaSetRules, ReplicationControllerRules
 from penstock.embedded.kinds.endpoints import EndpointSliceRules, EndpointsRules
-from penstock.embedded.kinds.events import EventRules, NewEventRules, NodeRules
+from penstock.embedded.kinds.events import EventRules, NewEventRules
 from penstock.embedded.kinds.jobs import JobRules
 from penstock.embedded.kinds.namespaces import (
     LimitRangeRules,
@@ -22,6 +22,7 @@ from penstock.embedded.kinds.namespaces import (
     ServiceAccountRules,
 )
 from penstock.embedded.kinds.networking import IngressClassRules, IngressRules, NetworkPolicyRules
+from penstock.embedded.kinds.nodes import NodeRules
 from penstock.embedded.kinds.pods.rules import PodRules, PodTemplateRules
 from penstock.embedded.kinds.policy import DisruptionBudgetRules, LeaseRules, PriorityClassRules, RuntimeClassRules
 from penstock.embedded.kinds.rbac import ClusterRoleBindingRules, ClusterRoleRules, RoleBindingRules, RoleRules

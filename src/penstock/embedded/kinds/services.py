@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from penstock.embedded.kinds.decode import defaults
-from penstock.embedded.kinds.ips import IP_WORDS, check_cidr, check_endpoint_ip, check_ip, parse_ip
+from penstock.embedded.kinds.ips import check_cidr, check_endpoint_ip, check_ip
 from penstock.embedded.kinds.metadata import check_labels
 from penstock.embedded.kinds.names import Words, dns_label, dns_subdomain, port_number, qualified_name
 from penstock.embedded.kinds.networking import check_entry_name
@@ -260,8 +260,8 @@ class ServiceRules(Rules):
             return
         for index, point in enumerate(points):
             at, ip, mode = f"status.loadBalancer.ingress[{index}]", point.get("ip"), point.get("ipMode")
-            if ip and parse_ip(ip) is None:
-                problems.append(invalid(f"{at}.ip", ip, IP_WORDS))
+            if ip:
+                check_ip(problems, ip, f"{at}.ip")
             if mode is None:
                 if ip:
                     problems.append(required(f"{at}.ipMode", "must be specified when `ip` is set"))

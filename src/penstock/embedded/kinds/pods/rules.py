@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.difference import difference
+from penstock.embedded.kinds.ips import check_ip
 from penstock.embedded.kinds.names import between, dns_subdomain, qualified_name
 from penstock.embedded.kinds.pods.containers import check_image_space
 from penstock.embedded.kinds.pods.quality import quality_of_service
@@ -197,6 +198,20 @@ class PodRules(Rules):
             problems.append(invalid("status.observedGeneration", status["observedGeneration"], detail))
         if status.get("qosClass", "") != before.get("qosClass", ""):
             problems.append(invalid("status.qosClass", status.get("qosClass", ""), IMMUTABLE))
+        _check_addresses(problems, status)
+
+
+def _check_addresses(problems: Problems, status: Object) -> None:
+    """The addresses of a pod and of its host: one of each family at most."""
+    hosts = status.get("hostIPs", ())
+    if hosts and status.get("hostIP", "") != hosts[0].get("ip", ""):
+        problems.append(invalid("status.hostIPs[0].ip", hosts[0].get("ip", ""), "must be equal to `hostIP`"))
+    for name in ("podIPs", "hostIPs"):
+        ips = [each.get("ip", "") for each in status.get(name, ())]
+        sound = [check_ip(problems, ip, f"status.{name}[{index}]") for index, ip in enumerate(ips)]
+        if len(ips) > 1 and all(sound) and (len({":" in ip for ip in ips}) != 2 or len(ips) > 2):
+            told = [{"IP": ip} for ip in ips]
+            problems.append(invalid(f"status.{name}", told, "may specify no more than one IP for each IP family"))
 
 
 def _requested(spec: Object) -> Object:
