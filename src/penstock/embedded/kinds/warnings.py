@@ -7,8 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.embedded.kinds.ips import cidr_warnings
+from penstock.embedded.kinds.keypairs import key_pair_warnings
 from penstock.embedded.kinds.names import dns_label
-from penstock.embedded.kinds.pods.warnings import OLD_LABELS, OLD_VOLUMES, SHOWN, fraction, pod_warnings
+from penstock.embedded.kinds.networkwarnings import NETWORK_WARNINGS, STATUS_WARNINGS
+from penstock.embedded.kinds.pods.warnings import (
+    OLD_LABELS,
+    OLD_VOLUMES,
+    SHOWN,
+    claim_warnings,
+    node_term_warnings,
+    pod_warnings,
+)
+from penstock.schema.quantity import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +37,18 @@ _VOLUME_ANNOTATIONS = {
 _OLD_SOURCES = ("cephfs", "photonPersistentDisk", "scaleIO", "storageos", "glusterfs", "rbd")
 _RECYCLE = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
-_HINTS = "service.kubernetes.io/topology-aware-hints"
+_TOKENS = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+    "logging of tokens in volume attributes"
+)
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
-def warnings(group: str, kind: str, new: Object, old: Object | None) -> list[str]:
+def warnings(group: str, kind: str, new: Object, old: Object | None, subresource: str = "") -> list[str]:
     """What to say about an object that is valid; `old` is None when it is new."""
+    if subresource:
+        told = STATUS_WARNINGS.get((group, kind)) if subresource == "status" else None
+        return [] if told is None else told(new)
     warn = _WARNINGS.get((group, kind))
     return [] if warn is None else warn(new, old)
 
@@ -69,7 +86,7 @@ def _stateful_set(new: Object, old: Object | None) -> list[str]:
     found = [] if _unchanged(new, old) else pod_warnings(spec["template"], "spec.template")
     for index, claim in enumerate(spec.get("volumeClaimTemplates", ())):
         at = f"spec.volumeClaimTemplates[{index}]"
-        found += _claim_spec(claim["spec"], at if old is None else f"{at}.Spec")
+        found += claim_warnings(claim["spec"], at if old is None else f"{at}.Spec")
     if spec.get("revisionHistoryLimit", 0) < 0:
         words = "a negative value retains all historical revisions; a value >= 0 is recommended"
         found.append(f"spec.revisionHistoryLimit: {words}")
@@ -122,15 +139,7 @@ def _claim(new: Object, _: Object | None) -> list[str]:
     if _CLASS_ANNOTATION in new["metadata"].get("annotations", {}):
         words = 'deprecated since v1.8; use "storageClassName" attribute instead'
         found.append(f"metadata.annotations[{_CLASS_ANNOTATION}]: {words}")
-    return [*found, *_claim_spec(new["spec"], "spec")]
-
-
-def _claim_spec(spec: Object, at: str) -> list[str]:
-    return [
-        line
-        for part in ("requests", "limits")
-        for line in fraction(spec["resources"].get(part, {}).get("storage", "0"), f"{at}.resources.{part}[storage]")
-    ]
+    return [*found, *claim_warnings(new["spec"], "spec")]
 
 
 def _volume(new: Object, _: Object | None) -> list[str]:
@@ -142,10 +151,7 @@ def _volume(new: Object, _: Object | None) -> list[str]:
         found.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}")
     terms = spec.get("nodeAffinity", {}).get("required", {}).get("nodeSelectorTerms") or ()
     for index, term in enumerate(terms):
-        at = f"spec.nodeAffinity.required.nodeSelectorTerms[{index}].matchExpressions"
-        for position, one in enumerate(term.get("matchExpressions", ())):
-            if one["key"] in OLD_LABELS:
-                found.append(f"{at}[{position}].key: {one['key']} is {OLD_LABELS[one['key']]}")
+        found += node_term_warnings(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]")
     return found + [f"spec.{SHOWN.get(name, name)}: {OLD_VOLUMES[name]}" for name in _OLD_SOURCES if name in spec]
 
 
@@ -163,13 +169,6 @@ def _runtime_class(new: Object, _: Object | None) -> list[str]:
     return [f"scheduling.nodeSelector: {OLD_LABELS[key]}" for key in keys if key in OLD_LABELS]
 
 
-def _ingress(new: Object, old: Object | None) -> list[str]:
-    key = "kubernetes.io/ingress.class"
-    if old is not None or key not in new["metadata"].get("annotations", {}) or "ingressClassName" in new["spec"]:
-        return []
-    return [f"annotation \"{key}\" is deprecated, please use 'spec.ingressClassName' instead"]
-
-
 def _service_account(new: Object, old: Object | None) -> list[str]:
     if old is not None and _MOUNTABLE in old["metadata"].get("annotations", {}):
         return []
@@ -179,35 +178,54 @@ def _service_account(new: Object, old: Object | None) -> list[str]:
     return [f"metadata.annotations[{_MOUNTABLE}]: {words}"]
 
 
-def _service(new: Object, _: Object | None) -> list[str]:
+def _capacity(new: Object, _: Object | None) -> list[str]:
+    topology: Object = new.get("nodeTopology", {})
+    labels = [key for key in topology.get("matchLabels", {}) if key in OLD_LABELS]
+    return [
+        *node_term_warnings(topology, "nodeTopology"),
+        *(f"nodeTopology.matchLabels.{key}: {OLD_LABELS[key]}" for key in labels),
+    ]
+
+
+def _driver(new: Object, old: Object | None) -> list[str]:
+    asked = new["spec"].get("tokenRequests")
+    if not asked or "serviceAccountTokenInSecrets" in new["spec"]:
+        return []
+    return [_TOKENS] if old is None or old["spec"].get("tokenRequests") != asked else []
+
+
+def _node(new: Object, _: Object | None) -> list[str]:
     spec, found = new["spec"], list[str]()
-    if _HINTS in new["metadata"].get("annotations", {}):
-        found.append(f"annotation {_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead")
-    headless = spec["type"] == "ClusterIP" and spec.get("clusterIP") == "None"
-    external = spec["type"] == "ExternalName"
-    if headless:
-        ignored = [name for name in ("loadBalancerIP", "externalIPs") if spec.get(name)]
-        if spec.get("sessionAffinity") != "None":
-            ignored.append("SessionAffinity")
-        found += [f"spec.{name} is ignored for headless services" for name in ignored]
-    if spec.get("externalIPs") and not headless and not external:
-        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
-    if external and spec.get("externalIPs"):
-        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-    if not external and spec.get("externalName"):
-        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    if spec.get("trafficDistribution") == "PreferClose":
-        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+    if "configSource" in spec:
+        found.append("spec.configSource: the feature is removed")
+    if spec.get("externalID"):
+        found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+    for index, text in enumerate(spec.get("podCIDRs", ())):
+        found += cidr_warnings(text, f"spec.podCIDRs[{index}]")
+    return found
+
+
+def _quota(new: Object, old: Object | None) -> list[str]:
+    hard: dict[str, str] = new["spec"].get("hard", {})
+    found: list[str] = []
+    for name in ("cpu", "memory", "storage", "ephemeral-storage") if old is None else ():
+        asked, limit = f"requests.{name}", f"limits.{name}"
+        if asked not in hard and name in ("cpu", "memory"):
+            asked = name
+        if asked in hard and limit in hard and parse(hard[asked]).nano > parse(hard[limit]).nano:
+            found.append(f"ResourceQuota {asked} ({hard[asked]}) should be less than {limit} ({hard[limit]})")
     return found
 
 
 _WARNINGS: dict[tuple[str, str], Warn] = {
+    ("", "Node"): _node,
     ("", "PersistentVolume"): _volume,
     ("", "PersistentVolumeClaim"): _claim,
     ("", "Pod"): _pod,
     ("", "PodTemplate"): lambda new, old: [] if _unchanged(new, old) else pod_warnings(new["template"], "template"),
     ("", "ReplicationController"): _controller,
-    ("", "Service"): _service,
+    ("", "ResourceQuota"): _quota,
+    ("", "Secret"): key_pair_warnings,
     ("", "ServiceAccount"): _service_account,
     ("apps", "DaemonSet"): _daemon_set,
     ("apps", "Deployment"): _workload,
@@ -215,7 +233,9 @@ _WARNINGS: dict[tuple[str, str], Warn] = {
     ("apps", "StatefulSet"): _stateful_set,
     ("batch", "CronJob"): _cron_job,
     ("batch", "Job"): _job,
-    ("networking.k8s.io", "Ingress"): _ingress,
     ("node.k8s.io", "RuntimeClass"): _runtime_class,
+    ("storage.k8s.io", "CSIDriver"): _driver,
+    ("storage.k8s.io", "CSIStorageCapacity"): _capacity,
     ("storage.k8s.io", "StorageClass"): _storage_class,
+    **NETWORK_WARNINGS,
 }

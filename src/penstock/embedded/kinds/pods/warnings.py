@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.embedded.kinds.ips import ip_warnings
+from penstock.embedded.kinds.names import label_value
+from penstock.embedded.kinds.pods.overlaps import overlap_warnings
 from penstock.embedded.kinds.problems import go_quote
 from penstock.schema.quantity import NANO, parse
 
@@ -59,6 +62,7 @@ def pod_warnings(pod: Object, field: str) -> list[str]:
         *_old_labels(spec, at),
         *(f"{notes}[{key}]: {words}" for key, words in _OLD_ANNOTATIONS.items() if key in annotations),
         *_old_volumes(spec.get("volumes", ()), f"{at}.volumes"),
+        *overlap_warnings(spec.get("volumes", ())),
         *_repeated(spec.get("hostAliases", ()), "ip", f"{at}.hostAliases"),
         *_repeated(spec.get("imagePullSecrets", ()), "name", f"{at}.imagePullSecrets"),
         *(
@@ -68,11 +72,16 @@ def pod_warnings(pod: Object, field: str) -> list[str]:
         ),
         *_fractions(spec.get("overhead", {}), f"{at}.overhead", ("memory", "ephemeral-storage")),
         *_pod_seccomp(spec, annotations, notes),
-        *(line for container, where in containers for line in _of_container(container, where, annotations, notes)),
+        *(
+            line
+            for container, where in containers
+            for line in _of_container(container, where, spec, annotations, notes, templated=bool(field))
+        ),
         *_port_warnings(containers),
         *_port_names(containers),
         *_grace(spec, at),
         *_affinity(spec.get("affinity", {}), f"{at}.affinity"),
+        *_addresses(spec, at),
     ]
 
 
@@ -93,6 +102,7 @@ def _old_labels(spec: Object, at: str) -> Iterator[str]:
     for key in spec.get("nodeSelector", {}):
         if key in OLD_LABELS:
             yield f"{at}.nodeSelector[{key}]: {OLD_LABELS[key]}"
+    yield from _node_affinity(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
     for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
         here, key = f"{at}.topologySpreadConstraints[{index}]", constraint["topologyKey"]
         if key in OLD_LABELS:
@@ -101,11 +111,43 @@ def _old_labels(spec: Object, at: str) -> Iterator[str]:
             yield f"{here}.labelSelector: {_NULL_SELECTOR}"
 
 
+def _node_affinity(affinity: Object, at: str) -> Iterator[str]:
+    required, preferred = (name for name, _ in _AFFINITY_TERMS)
+    for index, term in enumerate(affinity.get(required, {}).get("nodeSelectorTerms") or ()):
+        yield from node_term_warnings(term, f"{at}.{required}.nodeSelectorTerms[{index}]")
+    for index, weighted in enumerate(affinity.get(preferred, ())):
+        yield from node_term_warnings(weighted["preference"], f"{at}.{preferred}[{index}].preference", values=True)
+
+
+def node_term_warnings(term: Object, at: str, *, values: bool = False) -> Iterator[str]:
+    """Old labels that a term asks for and, if asked, `values` that no label can have."""
+    for index, expression in enumerate(term.get("matchExpressions", ())):
+        here, key = f"{at}.matchExpressions[{index}]", expression["key"]
+        if key in OLD_LABELS:
+            yield f"{here}.key: {key} is {OLD_LABELS[key]}"
+        for place, value in enumerate(expression.get("values", ()) if values else ()):
+            for words in label_value(value):
+                yield f"{here}.values[{place}]: {value} is invalid, {words}"
+
+
 def _old_volumes(volumes: Iterable[Object], at: str) -> Iterator[str]:
     for index, volume in enumerate(volumes):
+        here = f"{at}[{index}]"
         for name, words in OLD_VOLUMES.items():
+            if name == "cephfs":  # what the server looks at before this one
+                claim = volume.get("ephemeral", {}).get("volumeClaimTemplate", {}).get("spec")
+                yield from claim_warnings(claim, f"{here}.ephemeral.volumeClaimTemplate.spec") if claim else ()
             if name in volume:
-                yield f"{at}[{index}].{SHOWN.get(name, name)}: {words}"
+                yield f"{here}.{SHOWN.get(name, name)}: {words}"
+
+
+def claim_warnings(spec: Object, at: str) -> list[str]:
+    """The warnings for what a claim asks for."""
+    return [
+        line
+        for part in ("requests", "limits")
+        for line in fraction(spec["resources"].get(part, {}).get("storage", "0"), f"{at}.resources.{part}[storage]")
+    ]
 
 
 def _repeated(items: Sequence[Object], key: str, at: str) -> Iterator[str]:
@@ -129,15 +171,38 @@ def _pod_seccomp(spec: Object, annotations: Object, notes: str) -> Iterator[str]
         yield f"{notes}[{key}]: {_SECCOMP}"
 
 
-def _of_container(container: Object, at: str, annotations: Object, notes: str) -> Iterator[str]:
+def _of_container(
+    container: Object, at: str, spec: Object, annotations: Object, notes: str, *, templated: bool
+) -> Iterator[str]:
     key = f"container.seccomp.security.alpha.kubernetes.io/{container['name']}"
     if key in annotations and "seccompProfile" not in (container.get("securityContext") or {}):
         yield f"{notes}[{key}]: {_SECCOMP}"
+    if templated:
+        yield from _app_armor(container, spec, annotations, notes)
     resources = container.get("resources") or {}
     for name in ("memory", "ephemeral-storage"):
         for part in ("limits", "requests"):
             yield from _fractions(resources.get(part, {}), f"{at}.resources.{part}", (name,))
     yield from _hidden_variables(container.get("env", ()), f"{at}.env")
+
+
+def _app_armor(container: Object, spec: Object, annotations: Object, notes: str) -> Iterator[str]:
+    key = f"container.apparmor.security.beta.kubernetes.io/{container['name']}"
+    if key not in annotations or "appArmorProfile" in (container.get("securityContext") or {}):
+        return
+    whole = (spec.get("securityContext") or {}).get("appArmorProfile")
+    if whole is None or whole != app_armor_profile(annotations[key]):
+        yield f'{notes}[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
+
+
+def app_armor_profile(annotation: str) -> Object | None:
+    """The profile that an annotation of old stands for."""
+    if annotation == "unconfined":
+        return {"type": "Unconfined"}
+    if annotation == "runtime/default":
+        return {"type": "RuntimeDefault"}
+    name = annotation.removeprefix("localhost/")
+    return {"type": "Localhost", "localhostProfile": name} if name and name != annotation else None
 
 
 def _hidden_variables(variables: Sequence[Object], at: str) -> Iterator[str]:
@@ -154,11 +219,18 @@ def _hidden_variables(variables: Sequence[Object], at: str) -> Iterator[str]:
 def _port_warnings(containers: Iterable[tuple[Object, str]]) -> Iterator[str]:
     known: dict[tuple[Any, Any], list[tuple[str, Object]]] = {}
     for at, port in _ports(containers):
+        if port.get("hostIP") and not port.get("hostPort"):
+            yield f"{at}: hostIP set without hostPort: {_go_port(port)}"
         others = known.setdefault((port["containerPort"], port.get("protocol", "")), [])
         for where, other in others:
             if words := _overlap(port, other):
                 yield f"{at}: {words} port definition with {where}"
         others.append((at, port))
+
+
+def _go_port(port: Object) -> str:
+    name, protocol, address = (port.get(key, "") for key in ("name", "protocol", "hostIP"))
+    return f"{{Name:{name} HostPort:0 ContainerPort:{port['containerPort']} Protocol:{protocol} HostIP:{address}}}"
 
 
 def _overlap(port: Object, other: Object) -> str:
@@ -206,3 +278,10 @@ def _affinity(affinity: Object, at: str) -> Iterator[str]:
                 inner, below = (term["podAffinityTerm"], ".podAffinityTerm") if weighted else (term, "")
                 if "labelSelector" not in inner:
                     yield f"{at}.{kind}.{name}[{index}]{below}.labelSelector: {_NULL_SELECTOR}"
+
+
+def _addresses(spec: Object, at: str) -> Iterator[str]:
+    for index, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
+        yield from ip_warnings(server, f"{at}.dnsConfig.nameservers[{index}]")
+    for index, alias in enumerate(spec.get("hostAliases", ())):
+        yield from ip_warnings(alias["ip"], f"{at}.hostAliases[{index}].ip")
