@@ -89,21 +89,32 @@ def _renamed(obj: Object, names: dict[str, str]) -> Object:
 
 
 def _newer(obj: Object) -> Object:
-    spec: Object = dict(obj.get("spec") or {})
+    spec = _scaling(obj)
     percent = spec.pop("targetCPUUtilizationPercentage", None)
-    if percent is not None:
-        target = {"type": "Utilization", "averageUtilization": percent}
-        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    # Where the old version says nothing, it means this; it has no defaults that would say so.
+    target = {"type": "Utilization", "averageUtilization": 80 if percent is None else percent}
+    spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     status: Object = dict(obj.get("status") or {})
     current = status.pop("currentCPUUtilizationPercentage", None)
     if current is not None:
         used = {"name": "cpu", "current": {"averageUtilization": current, "averageValue": "0"}}
         status["currentMetrics"] = [{"type": "Resource", "resource": used}]
-    return {**obj, "spec": spec, "status": status}
+    return {**obj, "metadata": _without_empty(obj), "spec": spec, "status": status}
+
+
+def _scaling(obj: Object) -> Object:
+    """The spec of an autoscaler that went through its Go type: some fields are always there."""
+    spec: Object = {"maxReplicas": 0, **(obj.get("spec") or {})}
+    return {**spec, "scaleTargetRef": {"kind": "", "name": "", **(spec.get("scaleTargetRef") or {})}}
+
+
+def _without_empty(obj: Object) -> Object:
+    metadata: Object = obj.get("metadata") or {}
+    return {key: value for key, value in metadata.items() if value not in ({}, [], None)}
 
 
 def _older(obj: Object) -> Object:
-    spec: Object = dict(obj.get("spec") or {})
+    spec = _scaling(obj)
     for metric in spec.pop("metrics", None) or ():
         if (percent := _of_cpu(metric, "target")) is not None:
             spec["targetCPUUtilizationPercentage"] = percent
@@ -112,7 +123,7 @@ def _older(obj: Object) -> Object:
     for metric in status.pop("currentMetrics", None) or ():
         if (percent := _of_cpu(metric, "current")) is not None:
             status["currentCPUUtilizationPercentage"] = percent
-    return {**obj, "spec": spec, "status": status}
+    return {**obj, "metadata": _without_empty(obj), "spec": spec, "status": status}
 
 
 def _of_cpu(metric: Any, part: str) -> int | None:
