@@ -9,9 +9,10 @@ from penstock.embedded.definitions.checking import check
 from penstock.embedded.definitions.identity import check_embedded, check_lists
 from penstock.embedded.definitions.nodes import MISSING, Node
 from penstock.embedded.definitions.scaling import Scaling
-from penstock.embedded.definitions.shaping import shape, shape_applied
-from penstock.embedded.kinds.metadata import check_metadata, check_metadata_update
+from penstock.embedded.definitions.shaping import read_metadata, shape, shape_applied
+from penstock.embedded.kinds.metadata import check_metadata, check_metadata_update, keep_system_fields
 from penstock.embedded.kinds.names import dns_subdomain, path_segment
+from penstock.embedded.kinds.problems import invalid
 
 if TYPE_CHECKING:
     from penstock.embedded.kinds.problems import FieldProblem, Problems
@@ -24,19 +25,39 @@ class CustomRules:
     unconditional_update: ClassVar[bool] = False
     create_on_update: ClassVar[bool] = False
 
-    def __init__(self, openapi: Object | None, *, namespaced: bool, has_status: bool, scale: Object | None) -> None:
+    def __init__(
+        self,
+        openapi: Object | None,
+        *,
+        kind: str,
+        api_version: str,
+        namespaced: bool,
+        has_status: bool,
+        scale: Object | None,
+    ) -> None:
         self._node = Node(openapi or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}, root=True)
+        self._identity = {"kind": kind, "apiVersion": api_version}
         self._namespaced = namespaced
         self._has_status = has_status
         self._scaling = Scaling(scale) if scale else None
 
     def default(self, obj: Object) -> None:
-        """Unknown fields go, nulls go, defaults come; metadata is read as the type it is."""
-        shape(obj, self._node)
+        """Unknown fields go, nulls go, defaults come; metadata is read as the type it is.
+
+        What calls itself something else keeps all it has until somebody looks at its name.
+        """
+        if self._is_of_kind(obj):
+            shape(obj, self._node)
+        else:
+            read_metadata(obj)
 
     def default_applied(self, obj: Object) -> None:
         """The same for what an apply made: nothing unknown can be in it, and nulls stay for the checks to find."""
         shape_applied(obj, self._node)
+
+    def _is_of_kind(self, obj: Object) -> bool:
+        group = self._identity["apiVersion"].rpartition("/")[0]
+        return obj.get("kind") == self._identity["kind"] and str(obj.get("apiVersion")).rpartition("/")[0] == group
 
     def prepare_create(self, obj: Object) -> None:
         if self._has_status and obj.pop("status", None) is not None:
@@ -48,11 +69,8 @@ class CustomRules:
             self._keep_all_but_status(new, old)
             return
         metadata, before = new["metadata"], old["metadata"]
-        for field in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"):
-            if field in before:
-                metadata[field] = before[field]
-            elif field != "uid":
-                metadata.pop(field, None)
+        _set(metadata, "generation", before.get("generation", MISSING))
+        keep_system_fields(metadata, before)
         if self._has_status:
             _set(new, "status", old.get("status", MISSING))
         if _content(new) != _content(old):
@@ -68,12 +86,11 @@ class CustomRules:
         _set(new, "status", status)
 
     def validate_create(self, obj: Object) -> list[FieldProblem]:
-        problems: Problems = []
-        check_metadata(problems, obj["metadata"], namespaced=self._namespaced, name_rule=dns_subdomain)
-        check(problems, obj, self._node, "")
-        if self._scaling is not None:
-            self._scaling.check_spec(problems, obj)
-            self._scaling.check_status(problems, obj)
+        problems: Problems = self._check_identity(obj)
+        if not problems:
+            check_metadata(problems, obj["metadata"], namespaced=self._namespaced, name_rule=dns_subdomain)
+            check(problems, obj, self._node, "")
+            self._check_scale(problems, obj, "")
         check_embedded(problems, obj, self._node)
         check_lists(problems, obj, self._node)
         return problems
@@ -84,21 +101,33 @@ class CustomRules:
         # The real server looks at metadata three times, and tells what it finds each time.
         check_metadata(problems, new["metadata"], namespaced=self._namespaced, name_rule=path_segment)
         check_metadata_update(problems, new["metadata"], old["metadata"])
-        check_metadata_update(problems, new["metadata"], old["metadata"])
-        if subresource == "status":
-            status = self._node.properties.get("status")
-            if status is not None and "status" in new:
-                problems += _status_problems(new["status"], status, old.get("status", MISSING))
-        else:
-            check(problems, new, self._node, "", old)
-        if self._scaling is not None:
-            if subresource != "status":
-                self._scaling.check_spec(problems, new)
-            self._scaling.check_status(problems, new)
+        problems += self._check_identity(new) or self._changed_problems(new, old, subresource)
         if subresource != "status":
             check_embedded(problems, new, self._node)
         self._check_new_duplicates(problems, new, old)
         return problems
+
+    def _check_identity(self, obj: Object) -> list[FieldProblem]:
+        """An object may call itself anything until here; then most of it is not looked at."""
+        told = [(field, obj.get(field), expected) for field, expected in self._identity.items()]
+        return [invalid(field, found, f"must be {wanted}") for field, found, wanted in told if found != wanted]
+
+    def _changed_problems(self, new: Object, old: Object, subresource: str) -> list[FieldProblem]:
+        problems: Problems = []
+        check_metadata_update(problems, new["metadata"], old["metadata"])
+        if subresource != "status":
+            check(problems, new, self._node, "", old)
+        elif (status := self._node.properties.get("status")) is not None and "status" in new:
+            problems += _status_problems(new["status"], status, old.get("status", MISSING))
+        self._check_scale(problems, new, subresource)
+        return problems
+
+    def _check_scale(self, problems: Problems, obj: Object, subresource: str) -> None:
+        if self._scaling is None:
+            return
+        if subresource != "status":
+            self._scaling.check_spec(problems, obj)
+        self._scaling.check_status(problems, obj)
 
     def _check_new_duplicates(self, problems: Problems, new: Object, old: Object) -> None:
         found: Problems = []

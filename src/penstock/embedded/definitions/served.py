@@ -24,14 +24,13 @@ def served(definition: Object) -> list[ServedResource]:
     """One resource for every version that is served, under the names that were accepted."""
     spec: Object = definition["spec"]
     since = int(definition["metadata"].get("resourceVersion") or 0)
-    return [_resource(spec, version, since) for version in spec["versions"] if version.get("served")]
+    schemas = {f"{spec['group']}/{version['name']}": _schema(version) for version in spec["versions"]}
+    return [_resource(spec, version, schemas, since) for version in spec["versions"] if version.get("served")]
 
 
-def _resource(spec: Object, version: Object, since: int) -> ServedResource:
+def _resource(spec: Object, version: Object, schemas: dict[str, Callable[[], Schema]], since: int) -> ServedResource:
     names: Object = spec["names"]
     subresources: Object = version.get("subresources") or {}
-    openapi: Object | None = (version.get("schema") or {}).get("openAPIV3Schema")
-    namespaced = spec["scope"] == "Namespaced"
     storage = next(each["name"] for each in spec["versions"] if each.get("storage"))
     return ServedResource(
         group=spec["group"],
@@ -39,13 +38,14 @@ def _resource(spec: Object, version: Object, since: int) -> ServedResource:
         plural=names["plural"],
         singular=names.get("singular", ""),
         kind=names["kind"],
-        namespaced=namespaced,
+        namespaced=spec["scope"] == "Namespaced",
         verbs=VERBS,
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=tuple(name for name in ("status", "scale") if name in subresources),
-        schema=_schema(openapi),
-        rules=_rules(openapi, namespaced=namespaced, subresources=subresources),
+        schema=schemas[f"{spec['group']}/{version['name']}"],
+        schemas=schemas,
+        rules=_rules(spec, version),
         custom=True,
         columns=tuple(version.get("additionalPrinterColumns") or ()),
         list_kind=names.get("listKind", ""),
@@ -55,20 +55,27 @@ def _resource(spec: Object, version: Object, since: int) -> ServedResource:
     )
 
 
-def _schema(openapi: Object | None) -> Callable[[], Schema]:
-    return cache(lambda: structural_schema(openapi))
+def _schema(version: Object) -> Callable[[], Schema]:
+    return cache(lambda: structural_schema(_openapi(version)))
 
 
-def _rules(openapi: Object | None, *, namespaced: bool, subresources: Object) -> Callable[[], CustomRules]:
+def _rules(spec: Object, version: Object) -> Callable[[], CustomRules]:
     """Made when the first object arrives: many definitions are never used."""
+    subresources: Object = version.get("subresources") or {}
     return cache(
         lambda: CustomRules(
-            openapi,
-            namespaced=namespaced,
+            _openapi(version),
+            kind=spec["names"]["kind"],
+            api_version=f"{spec['group']}/{version['name']}",
+            namespaced=spec["scope"] == "Namespaced",
             has_status="status" in subresources,
             scale=subresources.get("scale"),
         )
     )
+
+
+def _openapi(version: Object) -> Object | None:
+    return (version.get("schema") or {}).get("openAPIV3Schema")
 
 
 def storage_hash(group: str, version: str, kind: str) -> str:

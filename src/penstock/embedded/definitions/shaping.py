@@ -17,7 +17,7 @@ METADATA_TYPE = "apis/meta/v1.ObjectMeta"
 
 def shape(obj: Object, node: Node) -> None:
     """All of it, in place; `DecodeError` when metadata does not fit its type."""
-    _read_metadata(obj)
+    read_metadata(obj)
     prune(obj, node)
     drop_nulls(obj, node)
     if node.has_defaults:
@@ -26,12 +26,13 @@ def shape(obj: Object, node: Node) -> None:
 
 def shape_applied(obj: Object, node: Node) -> None:
     """The same for what an apply made, which the server does not read again: it only fills in defaults."""
-    _read_metadata(obj)
+    read_metadata(obj)
     if node.has_defaults:
         fill(obj, node)
 
 
-def _read_metadata(obj: Object) -> None:
+def read_metadata(obj: Object) -> None:
+    """Metadata as the type it is, in place; `DecodeError` when it does not fit."""
     try:
         obj["metadata"] = decode_as(METADATA_TYPE, obj.get("metadata") or {})
     except Mismatch as mismatch:

@@ -143,7 +143,7 @@ def _existing(live: Object | None, before: Object, by: Request) -> Managers:
     except EntryError as error:
         raise TypedError(f"failed to decode managed fields: {error}") from None
     if managers:
-        return reconciled(managers, by)
+        return reconciled(managers, before, by)
     nothing = empty_object(by.api_version, live.get("kind", ""), by.schema)
     try:
         return _tracked(nothing, before, {}, replace(by, manager=BEFORE_FIRST_APPLY))
@@ -180,7 +180,7 @@ def update(
         return after
     before = bare(live) if live is not None else empty_object(by.api_version, new.get("kind", ""), by.schema)
     try:
-        managers = _tracked(before, after, reconciled(managers, by), by)
+        managers = _tracked(before, after, reconciled(managers, before, by), by)
     except (ElementError, TypedError):
         return after
     return with_managers(after, written(capped(managers)))
@@ -192,15 +192,17 @@ def _sent(live: Object | None, new: Object, subresource: str) -> Managers:
     if not subresource:
         if is_reset(entries):
             return {}
-        managers = _readable(entries)
+        # Those of the live object are known to be readable, down to the last field.
+        known = entries == ((live or {}).get("metadata") or {}).get("managedFields")
+        managers = _readable(entries, foreign=not known)
         if managers:
             return managers
     return _readable((live or {}).get("metadata", {}).get("managedFields"))
 
 
-def _readable(entries: Any) -> Managers:
+def _readable(entries: Any, *, foreign: bool = False) -> Managers:
     try:
-        return read(entries)
+        return read(entries, foreign=foreign)
     except EntryError:
         return {}
 

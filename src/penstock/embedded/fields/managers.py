@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from penstock.embedded.fields.gotext import go_value
-from penstock.embedded.fields.sets import ordered, quoted, union
+from penstock.embedded.fields.sets import ordered, parsed, quoted, union
 from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
@@ -60,8 +60,11 @@ class Entry:
 Managers = dict[Identifier, Entry]
 
 
-def read(entries: Sequence[Mapping[str, Any]] | None) -> Managers:
-    """The managers of an object; `EntryError` as the server words it for entries that it cannot read."""
+def read(entries: Sequence[Mapping[str, Any]] | None, *, foreign: bool = False) -> Managers:
+    """The managers of an object; `EntryError` as the server words it for entries that it cannot read.
+
+    Fields of `foreign` entries, which a client made up, are looked at one by one.
+    """
     managers: Managers = {}
     for index, raw in enumerate(entries or ()):
         _check(raw, index)
@@ -70,11 +73,18 @@ def read(entries: Sequence[Mapping[str, Any]] | None) -> Managers:
             operation=raw["operation"],
             api_version=raw["apiVersion"],
             subresource=raw.get("subresource", ""),
-            fields=raw.get("fieldsV1") or {},
+            fields=_fields(raw) if foreign else raw.get("fieldsV1") or {},
             time=raw.get("time"),
         )
         managers[entry.identifier] = entry
     return managers
+
+
+def _fields(raw: Mapping[str, Any]) -> FieldSet:
+    try:
+        return parsed(raw.get("fieldsV1"))
+    except ValueError as error:
+        raise EntryError(f"error decoding set: {error}") from None
 
 
 def _check(raw: Mapping[str, Any], index: int) -> None:

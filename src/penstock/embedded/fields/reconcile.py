@@ -8,22 +8,31 @@ from typing import TYPE_CHECKING
 from penstock.embedded.fields.sets import LEAF, SELF
 
 if TYPE_CHECKING:
-    from penstock.embedded.fields.managers import Managers
+    from penstock.embedded.fields.managers import Entry, Managers
     from penstock.embedded.fields.sets import FieldSet
     from penstock.embedded.fields.tracking import Request
     from penstock.embedded.schema import Schema
+    from penstock.kube.resources import Object
 
 
-def reconciled(managers: Managers, by: Request) -> Managers:
-    """The managers with sets that fit the schema of today. Types of the server itself never change."""
-    if by.schema.name or by.schema.kind == "any":
+def reconciled(managers: Managers, live: Object, by: Request) -> Managers:
+    """The managers with sets that fit the schema of today. Types of the server itself never change.
+
+    `TypedError` for a version that the definition of a custom resource does not have any more.
+    """
+    if by.schema.name:
         return managers
-    return {
-        identifier: replace(entry, fields=_fitting(entry.fields, by.schema))
-        if entry.api_version == by.api_version
-        else entry
-        for identifier, entry in managers.items()
-    }
+    return {identifier: _reconciled(entry, live, by) for identifier, entry in managers.items()}
+
+
+def _reconciled(entry: Entry, live: Object, by: Request) -> Entry:
+    schema: Schema | None = by.schema
+    if entry.api_version != by.api_version:
+        seen = by.convert(live, entry.api_version)
+        schema = seen[1] if seen is not None else None
+    if schema is None or schema.kind == "any":
+        return entry
+    return replace(entry, fields=_fitting(entry.fields, schema))
 
 
 def _fitting(fields: FieldSet, schema: Schema) -> FieldSet:

@@ -23,6 +23,42 @@ LEAF: FieldSet = {}
 _KIND_ORDER = {"f": 1, "k": 2, "v": 3, "i": 4}
 
 
+def parsed(raw: Any) -> FieldSet:
+    """A set as somebody else wrote it, in our form; `ValueError` when it cannot be read.
+
+    Sorts of path elements that are not known are left out, as the server does.
+    """
+    if not isinstance(raw, dict):
+        if raw is None:
+            return {}
+        raise ValueError(f"{raw!r} is no set of fields")
+    result: FieldSet = {}
+    for key, node in raw.items():
+        if key == SELF:
+            result[SELF] = LEAF
+        elif (element := _element(key)) is not None:
+            child = parsed(node)
+            result[element] = LEAF if len(child) == 1 and SELF in child else child
+    return result
+
+
+def _element(key: str) -> str | None:
+    if key[1:2] != ":":
+        raise ValueError(f"{key!r} has no colon after its first letter")
+    kind, value = key[0], key[2:]
+    if kind == "f":
+        return key
+    if kind == "i":
+        return f"i:{int(value)}"
+    if kind == "v":
+        return f"v:{orjson.dumps(orjson.loads(value)).decode()}"
+    if kind != "k":
+        return None
+    if not value.startswith("{"):
+        raise ValueError(f"{value!r} is no key of a list")
+    return f"k:{orjson.dumps(orjson.loads(value), option=orjson.OPT_SORT_KEYS).decode()}"
+
+
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
     """All fields of both."""
     if not left:

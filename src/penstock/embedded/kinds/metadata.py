@@ -14,6 +14,7 @@ from penstock.embedded.kinds.names import (
     qualified_name,
 )
 from penstock.embedded.kinds.problems import (
+    IMMUTABLE,
     NOT_NEGATIVE,
     FieldProblem,
     Problems,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 ANNOTATIONS_LIMIT = 256 * 1024
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+_STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN, FOREGROUND})
 
 
 def check_metadata(
@@ -72,9 +75,20 @@ def check_kube_finalizers(problems: Problems, metadata: Object, field: str = "me
 
 
 def check_finalizer_domain(problems: Problems, name: str, field: str) -> None:
-    if "/" not in name and name not in ("kubernetes", ORPHAN, FOREGROUND):
+    if "/" not in name and name not in _STANDARD_FINALIZERS:
         detail = "name is neither a standard finalizer name nor is it fully qualified"
         problems.append(invalid(field, name, detail))
+
+
+def custom_finalizer_warnings(new: Object, old: Object) -> list[str]:
+    """What the writer of a custom object hears about finalizers without a domain that are new."""
+    added = sorted(set(new.get("finalizers") or ()) - set(old.get("finalizers") or ()))
+    return [
+        f"metadata.finalizers: {go_quote(name)}: prefer a domain-qualified finalizer name "
+        f"{'including a path (/) ' if '.' in name else ''}to avoid accidental conflicts with other finalizer writers"
+        for name in added
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
 
 
 def _prefix_words(name_rule: Callable[[str], Words], prefix: str) -> Words:
@@ -90,6 +104,17 @@ def _check_shared(problems: Problems, metadata: Object, field: str) -> None:
         check_owners(problems, owners, f"{field}.ownerReferences")
     for index, entry in enumerate(metadata.get("managedFields") or ()):
         _check_managed_fields(problems, entry, f"{field}.managedFields[{index}]")
+
+
+def keep_system_fields(new: Object, old: Object) -> None:
+    """Take over what no write can change; what the old metadata has not is for the checks to find."""
+    for field in ("creationTimestamp", "deletionTimestamp"):
+        if field in old:
+            new[field] = old[field]
+    if "deletionGracePeriodSeconds" in old:
+        new.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
+    if not new.get("uid") and "uid" in old:
+        new["uid"] = old["uid"]
 
 
 def check_metadata_update(problems: Problems, new: Object, old: Object, field: str = "metadata") -> None:
@@ -109,6 +134,9 @@ def check_metadata_update(problems: Problems, new: Object, old: Object, field: s
         problems.append(invalid(f"{field}.generation", new.get("generation", 0), "must not be decremented"))
     for name, zero in _FIXED:
         same(problems, new.get(name, zero), old.get(name, zero), f"{field}.{name}")
+    seconds = new.get("deletionGracePeriodSeconds")
+    if seconds != old.get("deletionGracePeriodSeconds"):  # here 0 and nothing are not the same
+        problems.append(invalid(f"{field}.deletionGracePeriodSeconds", seconds, IMMUTABLE))
     _check_shared(problems, new, field)
 
 
@@ -118,7 +146,6 @@ _FIXED: tuple[tuple[str, Any], ...] = (
     ("uid", ""),
     ("creationTimestamp", None),
     ("deletionTimestamp", None),
-    ("deletionGracePeriodSeconds", None),
 )
 
 
@@ -157,7 +184,12 @@ def check_owners(problems: Problems, owners: Sequence[Object], field: str) -> No
             'Only one reference can have Controller set to true. Found "true" in references for '
             f"{controller} and {current}"
         )
-        problems.append(invalid(field, owners, detail))
+        problems.append(invalid(field, [_told(each) for each in owners], detail))
+
+
+def _told(owner: Object) -> Object:
+    """An owner with its fields in the order in which Go has them."""
+    return {key: owner[key] for key in _OWNER_FIELDS if key in owner}
 
 
 def _owner_problems(owner: Object, field: str) -> Problems:
@@ -169,7 +201,7 @@ def _owner_problems(owner: Object, field: str) -> Problems:
         invalid(f"{field}.{key}", "", "must not be empty") for key in ("kind", "name", "uid") if not owner[key]
     ]
     if api_version == "v1" and owner["kind"] == "Event":
-        problems.append(invalid(field, owner, "/v1, Kind=Event is disallowed from being an owner"))
+        problems.append(invalid(field, _told(owner), "/v1, Kind=Event is disallowed from being an owner"))
     return problems
 
 

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.embedded.kinds.decode import decode
 from penstock.embedded.kinds.empties import Empties, empties, with_empties
-from penstock.embedded.kinds.metadata import check_kube_finalizers, check_metadata, check_metadata_update
+from penstock.embedded.kinds.metadata import (
+    check_kube_finalizers,
+    check_metadata,
+    check_metadata_update,
+    keep_system_fields,
+)
 from penstock.embedded.kinds.names import Words, dns_subdomain, path_segment
 
 if TYPE_CHECKING:
@@ -78,14 +83,7 @@ class Rules:
             self.prepare_below(new, old, subresource)
         else:
             self.prepare_change(new, old)
-        metadata = new["metadata"]
-        if not metadata.get("uid"):
-            _set(metadata, "uid", before.get("uid"))
-        for field in ("creationTimestamp", "deletionTimestamp"):
-            if field in before:
-                metadata[field] = before[field]
-        if "deletionGracePeriodSeconds" in before:
-            metadata.setdefault("deletionGracePeriodSeconds", before["deletionGracePeriodSeconds"])
+        keep_system_fields(new["metadata"], before)
 
     def prepare_change(self, new: Object, old: Object) -> None:
         """A write to the object itself."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.embedded.kinds.problems import go_quote
 from penstock.embedded.server import deleting, objects
 from penstock.embedded.status import StatusCause, invalid, modified
 
@@ -53,22 +52,11 @@ def drop_version(target: Target, metadata: Object) -> None:
         metadata.pop("resourceVersion", None)
 
 
-def check_identity(resource: ServedResource, obj: Object) -> None:
-    """A custom object may call itself anything until it is validated; then nothing else is looked at."""
-    if not resource.custom:
+def raise_problems(resource: ServedResource, told: Object, problems: Any) -> None:
+    """422 when the rules of the kind found something; a custom object is called what it `told` its kind was."""
+    if not problems:
         return
-    told, expected = (obj["kind"], obj["apiVersion"]), (resource.kind, resource.api_version)
-    problems = [
-        StatusCause("FieldValueInvalid", f"Invalid value: {go_quote(found)}: must be {wanted}", field)
-        for field, found, wanted in zip(("kind", "apiVersion"), told, expected, strict=True)
-        if found != wanted
-    ]
-    if problems:
-        group = obj["apiVersion"].rpartition("/")[0]
-        raise invalid(obj["kind"], obj["metadata"].get("name") or "", problems, group=group)
-
-
-def raise_problems(resource: ServedResource, name: str, problems: Any) -> None:
-    """422 when the rules of the kind found something."""
-    if problems:
-        raise invalid(resource.kind, name, problems, group=resource.home)
+    name = told["metadata"].get("name") or ""
+    if resource.custom:
+        raise invalid(told["kind"], name, problems, group=told["apiVersion"].rpartition("/")[0])
+    raise invalid(resource.kind, name, problems, group=resource.home)

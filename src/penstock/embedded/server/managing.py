@@ -76,6 +76,8 @@ class FieldManagement:
         """How managers of other versions of the same resource see an object."""
 
         def convert(obj: Object, api_version: str) -> tuple[Object, Schema] | None:
+            if resource.custom:
+                return _custom(resource, obj, api_version)
             group, _, version = api_version.rpartition("/")
             if group != resource.group:
                 return None  # Events of the other group: the server finds no way from one to the other
@@ -86,6 +88,14 @@ class FieldManagement:
             return None if schema is None else (conversion.part_in_api_version(other, obj, api_version), schema)
 
         return convert
+
+
+def _custom(resource: ServedResource, obj: Object, api_version: str) -> tuple[Object, Schema]:
+    """A custom object in another version of its definition."""
+    schema = resource.schemas.get(api_version)
+    if schema is None:
+        raise TypedError(f"request to convert CR to an invalid group/version: {api_version}")
+    return conversion.part_in_api_version(resource, obj, api_version), schema()
 
 
 def _resets(target: Target) -> FieldSet | None:

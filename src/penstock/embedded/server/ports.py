@@ -101,6 +101,8 @@ class ServedResource:
     """Custom objects from before this revision were written under another definition, and are shaped when read."""
     scale: Object | None = None
     """The scale subresource's paths of a custom resource (specReplicasPath ...)."""
+    schemas: Mapping[str, Callable[[], Schema]] = field(default_factory=dict[str, "Callable[[], Schema]"])
+    """Of a custom resource: every version of its definition, served or not, by apiVersion."""
 
     @property
     def api_version(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.embedded.fields import apply_problems, object_problems, patch_problems
-from penstock.embedded.kinds.decode import DecodeError, decode
+from penstock.embedded.kinds.decode import DecodeError, Mismatch, decode, decode_as
 from penstock.embedded.server.negotiation import YAML
 from penstock.embedded.status import StatusError, bad_request
 
@@ -32,8 +32,10 @@ def check_object(
     schema = resource.schema()
     if options.validation == "Ignore" or schema is None:
         return
-    problems = object_problems(obj, schema, body=body, yaml=media_type == YAML, custom=resource.custom)
-    if problems and not resource.custom and not _readable(obj):
+    problems = object_problems(
+        _looked_at(obj, resource), schema, body=body, yaml=media_type == YAML, custom=resource.custom
+    )
+    if problems and not _readable(obj, resource):
         return  # whoever reads it next tells what is wrong, and nothing else is told then
 
     def refusal() -> StatusError:
@@ -47,10 +49,21 @@ def check_object(
     _judge(problems, options, warnings, refusal)
 
 
-def _readable(obj: Object) -> bool:
+def _looked_at(obj: Object, resource: ServedResource) -> Object:
+    """Of a custom object that calls itself something else nobody knows the fields, but for its metadata."""
+    group = str(obj.get("apiVersion")).rpartition("/")[0]
+    if not resource.custom or (obj.get("kind"), group) == (resource.kind, resource.group):
+        return obj
+    return {"metadata": obj.get("metadata")}
+
+
+def _readable(obj: Object, resource: ServedResource) -> bool:
     try:
-        decode(obj)
-    except DecodeError:
+        if resource.custom:
+            decode_as("apis/meta/v1.ObjectMeta", obj.get("metadata") or {})
+        else:
+            decode(obj)
+    except (DecodeError, Mismatch):
         return False
     return True
 
@@ -72,7 +85,7 @@ def check_patch(
     schema = resource.schema()
     if options.validation == "Ignore" or schema is None:
         return ""
-    problems = patch_problems(made, schema, body=body, operations=operations, unread=unread)
+    problems = patch_problems(_looked_at(made, resource), schema, body=body, operations=operations, unread=unread)
     if problems and options.validation == "Strict":
         return problems.sentence
     warnings += problems.warnings

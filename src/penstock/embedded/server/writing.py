@@ -14,6 +14,7 @@ import orjson
 
 from penstock.embedded.fields import settled
 from penstock.embedded.kinds.decode import DecodeError
+from penstock.embedded.kinds.metadata import custom_finalizer_warnings
 from penstock.embedded.kinds.warnings import warnings as kind_warnings
 from penstock.embedded.server import checks, conversion, deleting, objects, owners, shaping
 from penstock.embedded.server.managing import FieldManagement
@@ -60,6 +61,7 @@ class Writer:
         rules = shaping.read(resource, obj)
         objects.check_namespace(obj["metadata"], resource, target.namespace)
         owners.once_each(obj, told)
+        _wipe(obj["metadata"])
         obj = self._fields.updated(target, None, obj)
         return self._insert(target, rules, obj, told)
 
@@ -206,8 +208,8 @@ class Writer:
         resource, namespace = target.resource, target.namespace
         metadata = obj["metadata"]
         dry_run = target.options.dry_run
-        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-            metadata.pop(name, None)
+        if not dry_run:
+            metadata.pop("selfLink", None)
         metadata["uid"] = objects.new_uid()
         metadata["creationTimestamp"] = objects.timestamp(self.clock())
         attempt = Attempt(
@@ -228,8 +230,7 @@ class Writer:
         metadata = obj["metadata"]
         self._name(resource, namespace, metadata)
         rules.prepare_create(obj)
-        checks.check_identity(resource, obj)
-        checks.raise_problems(resource, metadata.get("name") or "", rules.validate_create(obj))
+        checks.raise_problems(resource, obj, rules.validate_create(obj))
         warnings += self._warnings(resource, obj, None)
         self._validate(attempt)
         if not dry_run and objects.is_version(metadata.get("resourceVersion") or ""):
@@ -290,12 +291,14 @@ class Writer:
         metadata["resourceVersion"] = str(record.revision)
         # A scale is a way to write the object itself; other subresources have rules of their own.
         below = "" if target.subresource == "scale" else target.subresource
+        told = dict(obj)
         rules.prepare_update(obj, old, below)
-        checks.check_identity(resource, obj)
-        checks.raise_problems(resource, name, rules.validate_update(obj, old, below))
-        warnings += self._warnings(resource, obj, old) if not below else []
+        checks.raise_problems(resource, told, rules.validate_update(obj, old, below))
+        warnings += self._warnings(resource, obj, old, below)
         obj = settled(old, obj)
         self._validate(attempt)
+        if not dry_run:
+            obj["metadata"].pop("selfLink", None)  # the store has no place for it
         if deleting.goes(resource, obj):
             return self._remove(resource, record, obj, dry_run=dry_run, warnings=warnings)
         if obj == old:
@@ -305,8 +308,12 @@ class Writer:
             return Outcome(objects.ordered(obj), warnings=warnings)
         return self._put(target, record, obj, warnings)
 
-    def _warnings(self, resource: ServedResource, obj: Object, old: Object | None) -> list[str]:
-        return [] if resource.custom else kind_warnings(resource.group, resource.kind, obj, old)
+    def _warnings(self, resource: ServedResource, obj: Object, old: Object | None, subresource: str = "") -> list[str]:
+        if resource.custom:
+            if subresource:
+                return []
+            return custom_finalizer_warnings(obj["metadata"], old["metadata"] if old is not None else {})
+        return kind_warnings(resource.group, resource.kind, obj, old, subresource)
 
     def _put(self, target: Target, record: Record, obj: Object, warnings: list[str]) -> Outcome:
         obj = objects.ordered(obj)
@@ -348,3 +355,9 @@ class Writer:
         if self.plugins.deletion is not None:
             return self.plugins.deletion.delete(resource, obj, options, now)
         return deleting.marked(obj, now)
+
+
+def _wipe(metadata: Object) -> None:
+    """Take away what only the server may say about a new object."""
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        metadata.pop(name, None)
