@@ -36,6 +36,8 @@ def _pattern_defaults(pattern: Object) -> None:
 
 def check_job_spec(problems: Problems, spec: Object, field: str, *, sent: Object) -> None:
     """What holds for a Job and for the template of a CronJob; `sent` is the spec with what was spelt out as empty."""
+    # Messages quote the policies as they were sent.
+    spec = {**spec, **{name: sent[name] for name in ("podFailurePolicy", "successPolicy") if name in spec}}
     for name in (
         "parallelism",
         "completions",
@@ -52,8 +54,7 @@ def check_job_spec(problems: Problems, spec: Object, field: str, *, sent: Object
         _check_managed_by(problems, spec["managedBy"], f"{field}.managedBy")
     _check_mode(problems, spec, field)
     if "podFailurePolicy" in spec:
-        told = {**spec, "podFailurePolicy": sent["podFailurePolicy"]}
-        _check_failure_policy(problems, told, f"{field}.podFailurePolicy")
+        _check_failure_policy(problems, spec, f"{field}.podFailurePolicy")
     if "successPolicy" in spec:
         _check_success_policy(problems, spec, f"{field}.successPolicy")
     _check_replacement(problems, spec, f"{field}.podReplacementPolicy")
