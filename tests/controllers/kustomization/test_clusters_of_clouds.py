@@ -16,8 +16,8 @@ from penstock.kube.errors import ConfigError
 from penstock.kube.resources import CONFIG_MAPS
 from penstock.sources.sigv4 import Keys, Scope, signature
 from tests.controllers.kustomization.cloud_clusters import AKS, EKS, GKE, Clouds, believe, standing_in
+from tests.controllers.kustomization.identities import flattened, make_account
 from tests.controllers.kustomization.manifests import config_map
-from tests.controllers.kustomization.world import flattened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -32,7 +32,7 @@ RULES = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]
 async def cloud(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Clouds]:
     """The clouds know the cluster of the test, and give tokens of an account there."""
     cluster: dict[str, Any] = (await asyncio.to_thread(flattened, world.cluster.kubeconfig))["clusters"][0]["cluster"]
-    account = await world.account("cloud", rules=RULES)
+    account = await make_account(world.cluster, "cloud", rules=RULES)
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     answer = await world.client.create(
         SERVICE_ACCOUNTS, asked, namespace=world.namespace, name=account, subresource="token"
