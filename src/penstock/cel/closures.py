@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from penstock.cel import functions
@@ -105,24 +105,14 @@ def quantifier(source: Evaluate, variable: str, body: Evaluate, *, ends: bool) -
 
     def quantified(variables: Mapping[str, Any], budget: Budget) -> bool:
         inner = dict(variables)
-        problem: Problem | None = None
-        for item in iterated(source(variables, budget)):
-            budget.spend(2)
-            inner[variable] = item
-            try:
-                value = body(inner, budget)
-            except CostExceeded:
-                raise
-            except Problem as error:
-                problem = problem or error
-                continue
-            if value is ends:
-                return bool(ends)
-            if type(value) is not bool:
-                problem = problem or Problem(NO_OVERLOAD)
-        if problem is not None:
-            raise problem
-        return not ends
+
+        def questions() -> Iterator[tuple[Evaluate, Mapping[str, Any]]]:
+            for item in iterated(source(variables, budget)):
+                budget.spend(2)
+                inner[variable] = item
+                yield body, inner
+
+        return _decided(questions(), budget, ends=ends)
 
     return quantified
 
@@ -152,22 +142,31 @@ def junction(parts: list[Evaluate], *, ends: bool) -> Evaluate:
     """`&&` and `||`: a part that fails is forgiven when another one decides."""
 
     def joined(variables: Mapping[str, Any], budget: Budget) -> bool:
-        problem: Problem | None = None
-        for part in parts:
-            budget.spend(1)
-            try:
-                value = part(variables, budget)
-            except CostExceeded:
-                raise
-            except Problem as error:
-                problem = problem or error
-                continue
-            if value is ends:
-                return bool(ends)
-            if type(value) is not bool:
-                problem = problem or Problem(NO_OVERLOAD)
-        if problem is not None:
-            raise problem
-        return not ends
+        def questions() -> Iterator[tuple[Evaluate, Mapping[str, Any]]]:
+            for part in parts:
+                budget.spend(1)
+                yield part, variables
+
+        return _decided(questions(), budget, ends=ends)
 
     return joined
+
+
+def _decided(questions: Iterable[tuple[Evaluate, Mapping[str, Any]]], budget: Budget, *, ends: bool) -> bool:
+    """The first answer that ends it; the first failure only when none does."""
+    problem: Problem | None = None
+    for ask, variables in questions:
+        try:
+            value = ask(variables, budget)
+        except CostExceeded:
+            raise
+        except Problem as error:
+            problem = problem or error
+            continue
+        if value is ends:
+            return bool(ends)
+        if type(value) is not bool:
+            problem = problem or Problem(NO_OVERLOAD)
+    if problem is not None:
+        raise problem
+    return not ends
