@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import orjson
 
 from penstock.embedded.lifecycle.bootstrap import FILE, MOMENT
+from penstock.embedded.schema.real import real_server
 
 if TYPE_CHECKING:
+    import aiohttp
+
     from penstock.kube.resources import Object
 
 # What a fresh API server makes by itself; what is about its own address and port is left out.
@@ -68,20 +70,9 @@ async def _read(session: aiohttp.ClientSession) -> list[bytes]:
 
 
 async def main() -> None:
-    """Start a control plane from the checkout's tests, read it, write the table."""
-    import ssl
-
-    sys.path.insert(0, str(Path.cwd()))
-    from tests.controlplane.plane import controlplane
-
-    async with controlplane(controllers=False) as plane:
-        context = await asyncio.to_thread(ssl.create_default_context, cafile=str(plane.ca))
-        async with aiohttp.ClientSession(
-            plane.server,
-            headers={"Authorization": f"Bearer {plane.token}"},
-            connector=aiohttp.TCPConnector(ssl=context),
-        ) as session:
-            lines = await _read(session)
+    """Read a fresh server, and write the table."""
+    async with real_server() as session:
+        lines = await _read(session)
     target = Path(__file__).with_name(FILE)
     await asyncio.to_thread(target.write_bytes, b"[\n" + b",\n".join(lines) + b"\n]\n")
     sys.stdout.write(f"{target.name}: {len(lines)} objects\n")

@@ -10,13 +10,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import orjson
 
+from penstock.embedded.schema.real import real_server
 from penstock.embedded.schema.table import CORE_DEFAULT_VERBS, FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    import aiohttp
 
     from penstock.kube.resources import Object
 
@@ -253,20 +255,9 @@ async def _hashes(session: aiohttp.ClientSession, discovery: Iterable[Object]) -
 
 
 async def main() -> None:
-    """Start a control plane from the checkout's tests, read it, write the table."""
-    import ssl
-
-    sys.path.insert(0, str(Path.cwd()))
-    from tests.controlplane.plane import controlplane
-
-    async with controlplane(controllers=False) as plane:
-        context = await asyncio.to_thread(ssl.create_default_context, cafile=str(plane.ca))
-        async with aiohttp.ClientSession(
-            plane.server,
-            headers={"Authorization": f"Bearer {plane.token}"},
-            connector=aiohttp.TCPConnector(ssl=context),
-        ) as session:
-            made = await _read(session)
+    """Read a fresh server, and write the table."""
+    async with real_server() as session:
+        made = await _read(session)
     target = Path(__file__).with_name(FILE)
     written = await asyncio.to_thread(target.write_bytes, encode(made))
     sys.stdout.write(f"{target.name}: {len(made['types'])} types, {written} bytes\n")
