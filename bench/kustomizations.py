@@ -29,7 +29,7 @@ from bench.kustomizations_load import COUNT, NAMESPACE, REPOSITORIES, asked, fil
 from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
 from penstock.kube import WatchCache
 from tests.controllers.kustomization.shelf import shelf
-from tests.controllers.sources.flux import free_port
+from tests.ports import free_port
 from tests.waiting import following
 
 if TYPE_CHECKING:

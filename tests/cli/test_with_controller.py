@@ -61,6 +61,7 @@ async def test_a_day(world: World) -> None:
     assert row[:4] == ["apps", "v1.0.0", "False", "False"]
 
     await world.source("v3.0.0", {"config.yaml": config_map("settings")})
+    await world.until_applied("v3.0.0")
     assert (await stage.run("reconcile", "ks", "apps")).code == 0
     ended = await stage.run("delete", "ks", "apps", "--silent")
     assert ended.err.splitlines()[0] == "► 1 object that it has applied will be deleted with it"

@@ -84,6 +84,7 @@ def kustomization_object(namespace: str) -> Object:
     }
 
 
+@pytest.mark.timeout(180)  # each wait has its own bound
 @pytest.mark.parametrize("flags", [(), ("--enable-leader-election",)], ids=["alone", "with a lease"])
 async def test_from_a_commit_to_the_cluster(cluster: Cluster, tmp_path: Path, flags: tuple[str, ...]) -> None:
     client, namespace = cluster.client, cluster.namespace

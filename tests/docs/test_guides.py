@@ -23,11 +23,12 @@ async def stop(folder: Path, *flags: str) -> None:
     await process.wait()
 
 
+@pytest.mark.timeout(180)  # some start a dozen programs: seconds here, and many of them where there is other work
 @pytest.mark.parametrize("guide", ["embedded.md", "library.md", "from-flux.md", "multi-tenancy.md"])
 async def test_a_guide_can_be_followed(guide: str, tmp_path: Path) -> None:
     missing = () if await asyncio.to_thread(kubectl) else ("kubectl ",)
     try:
-        code, out = await follow(GUIDES / guide, tmp_path, without=missing)
+        code, out = await follow(GUIDES / guide, tmp_path, without=missing, within=150)
     finally:
         await stop(tmp_path)
     assert code == 0, out

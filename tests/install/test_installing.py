@@ -96,6 +96,7 @@ def is_ready(obj: Object | None) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
+@pytest.mark.timeout(180)  # each wait has its own bound
 @pytest.mark.parametrize("multi_tenant", [False, True], ids=["alone", "among tenants"])
 async def test_the_installed_rights_are_enough(place: Cluster, tmp_path: Path, multi_tenant: bool) -> None:
     client, namespace = place.client, place.namespace

@@ -55,7 +55,7 @@ class Listener:
         return web.Response(status=self.codes.pop(0) if self.codes else 202)
 
     async def count(self, number: int) -> None:
-        async with asyncio.timeout(5), self.arrived:
+        async with asyncio.timeout(20), self.arrived:
             await self.arrived.wait_for(lambda: len(self.bodies) >= number)
 
 

@@ -261,7 +261,7 @@ async def test_health_and_readiness(metrics: Metrics, lines: Lines) -> None:
     manager, cache = Manager(metrics=metrics), FakeCache(synced=False)
     manager.add_cache(cache.real)
     manager.serve(health=Address("127.0.0.1", 0), metrics=Address("127.0.0.1", 0))
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         group.create_task(manager.run())
         await until(lambda: len(lines) == 2)
         health, figures = (Address.parse(line["address"], flag="-") for line in lines)
@@ -293,7 +293,7 @@ async def reconcile(run):
 
 async def main():
     metrics = Metrics()
-    manager = Manager(metrics=metrics, grace=20)
+    manager = Manager(metrics=metrics, grace=50)
     controller = Controller(GroupKind("", "ConfigMap"), reconcile, metrics=metrics)
     manager.add_controller(controller)
     controller.add(ObjectRef("", "ConfigMap", "a", "b"))
@@ -319,7 +319,7 @@ async def test_signals(seconds: float, signals: list[signal.Signals], code: int,
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=pipe, stderr=pipe)
     assert process.stdout is not None
     assert process.stderr is not None
-    async with asyncio.timeout(15):  # less than the grace period
+    async with asyncio.timeout(40):  # less than the grace period
         assert await process.stdout.readline() == b"working\n"
         for number in signals:
             process.send_signal(number)

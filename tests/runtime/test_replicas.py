@@ -48,4 +48,4 @@ async def test_the_share_of_a_killed_replica_moves_to_the_other(cluster: Cluster
     async with following(cache) as until, _replica(cluster, "one") as one, _replica(cluster, "two"):
         await until(lambda: set(cache.values()) == {"one", "two"}, within=40)
         one.kill()
-        await until(lambda: set(cache.values()) == {"two"}, within=20)
+        await until(lambda: set(cache.values()) == {"two"}, within=40)

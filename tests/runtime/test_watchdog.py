@@ -89,7 +89,7 @@ async def test_a_blocked_event_loop_is_noticed(metrics: Metrics, lines: Lines) -
             ended.set()
             return 1.03
 
-    async with watching(Watchdog([], metrics=metrics, tick=0.01, clock=clock)), asyncio.timeout(5):
+    async with watching(Watchdog([], metrics=metrics, tick=0.01, clock=clock)), asyncio.timeout(20):
         await ended.wait()
     assert [(line["event"], line["seconds"]) for line in lines] == [("the event loop was blocked", 1.0)]
     assert sample(metrics, "penstock_event_loop_blocked_seconds_total") == pytest.approx(1.0)

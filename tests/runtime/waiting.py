@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Look a thousand times a second, for ten seconds at most."""
-    async with asyncio.timeout(10):
+    """Look a thousand times a second, for half a minute at most."""
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.001)

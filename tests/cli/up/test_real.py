@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -94,7 +94,9 @@ async def up(*arguments: str) -> tuple[int | None, str, str]:
 
 
 async def until_ready(client: Client, name: str, truth: str) -> None:
-    async for event in client.watch(KUSTOMIZATIONS, "flux-system", fields=f"metadata.name={name}", initial_events=True):
-        status = event.object.get("status") or {}
-        if any(one["type"] == "Ready" and one["status"] == truth for one in status.get("conditions", [])):
-            return
+    watch = client.watch(KUSTOMIZATIONS, "flux-system", fields=f"metadata.name={name}", initial_events=True)
+    async with aclosing(watch) as events:
+        async for event in events:
+            status = event.object.get("status") or {}
+            if any(one["type"] == "Ready" and one["status"] == truth for one in status.get("conditions", [])):
+                return

@@ -69,19 +69,22 @@ class TestSourcesOfOtherNamespaces:
     @pytest.mark.scenario("22.1 NoCrossNamespaceRefs/1")
     async def test_are_used_by_default(self, world: World, other_namespace: str) -> None:
         await world.source("v1.0.0", {"config.yaml": config_map("a")}, namespace=other_namespace)
-        await world.kustomization(sourceRef={"kind": "GitRepository", "name": "apps", "namespace": other_namespace})
+        reference = {"kind": "GitRepository", "name": "apps", "namespace": other_namespace}
+        await world.kustomization(sourceRef=reference, labels={"test": world.namespace})
         await world.until_applied("v1.0.0")
         assert world.condition("Ready")["reason"] == "ReconciliationSucceeded"
 
     @pytest.fixture
-    def settings(self, settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    def settings(self, settings: Settings, cluster: Cluster, request: pytest.FixtureRequest) -> Settings:
         blocked = "blocked" in request.node.name
-        return replace(settings, watch_namespace=None, cross_namespace_references=not blocked)
+        mine = f"test={cluster.namespace}"  # all namespaces are watched, and other tests share a real cluster
+        return replace(settings, watch_namespace=None, watch_labels=mine, cross_namespace_references=not blocked)
 
     @pytest.mark.scenario("22.1 NoCrossNamespaceRefs/2", "A26")
     async def test_are_blocked_when_the_operator_says_so(self, world: World, other_namespace: str) -> None:
         await world.source("v2.0.0", {"config.yaml": config_map("a")}, namespace=other_namespace)
-        await world.kustomization(sourceRef={"kind": "GitRepository", "name": "apps", "namespace": other_namespace})
+        reference = {"kind": "GitRepository", "name": "apps", "namespace": other_namespace}
+        await world.kustomization(sourceRef=reference, labels={"test": world.namespace})
         ready = await world.until_failed("AccessDenied", says="cross-namespace references have been blocked")
         assert world.condition("Stalled")["reason"] == "AccessDenied"
         assert f"GitRepository/{other_namespace}/apps" in ready["message"]

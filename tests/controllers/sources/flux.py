@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -32,12 +31,6 @@ def program(name: str) -> Path:
         pytest.skip(f"not here: {error}")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @asynccontextmanager
 async def flux(path: Path, cluster: Cluster, folder: Path, *flags: str) -> AsyncGenerator[None]:
     """Run a controller on the namespace of the test; what it logs goes to a file in the folder."""
@@ -60,7 +53,7 @@ async def flux(path: Path, cluster: Cluster, folder: Path, *flags: str) -> Async
             with suppress(ProcessLookupError):
                 process.terminate()
             try:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(20):
                     await process.wait()
             except TimeoutError:
                 process.kill()

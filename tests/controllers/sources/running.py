@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 SOON = Backoff(base=0.01, cap=0.05)
 """For tests of what comes after a failure."""
+NEVER = Backoff(base=3600.0, cap=3600.0)
+"""For tests that count: a failure stays as it is until the test asks for a run."""
+UNSEEN = 3600.0
+"""For tests that count: no run shows its progress, however busy the machine is."""
 
 
 class Heard:

@@ -10,10 +10,9 @@ import pytest
 
 from penstock.controllers.sources.bucket import Buckets
 from penstock.kube.errors import KubeError
-from penstock.runtime.delays import Backoff
 from penstock.sources.bucket import BucketRemote
 from penstock.sources.bucket.index import revision
-from tests.controllers.sources.running import running
+from tests.controllers.sources.running import NEVER, running
 from tests.controllers.sources.secrets import make_secret
 from tests.sources.bucket.s3_server import LOGIN, S3, s3_server
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from penstock.kube.resources import Object
     from penstock.runtime.metrics import Metrics
     from tests.clusters import Cluster
-
-SLOW = Backoff(base=3600.0, cap=3600.0)  # a failure stays as it is while the test looks at it
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +72,7 @@ async def test_objects_are_stored(cluster: Cluster, tmp_path: Path, metrics: Met
 
 @pytest.mark.scenario("sources-36")
 async def test_buckets_that_cannot_be_read(cluster: Cluster, tmp_path: Path, metrics: Metrics, s3: S3) -> None:
-    async with running(cluster, Buckets(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with running(cluster, Buckets(), tmp_path, metrics, backoff=NEVER) as sources:
         await make_secret(cluster, "login", LOGIN)
         await make_secret(cluster, "half", {"accesskey": b"x"})
         cases: dict[str, tuple[dict[str, Any], str, str]] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from penstock.kube import ObjectRef
 from penstock.kube.errors import NotFound
 from penstock.sources.store import ArtifactStore, Retention
 from tests.controllers.sources.running import running
@@ -54,7 +55,8 @@ async def test_a_file_that_somebody_deleted_is_built_again(cluster: Cluster, tmp
             await gate.wait()
 
         place.hold = slow
-        await sources.request("apps", "now")
+        # Not by a wish, which shows that it is being worked on, and a run shows something only once.
+        sources.controller.add(ObjectRef.of(sources.live("apps")))
         await sources.until(lambda: sources.condition("apps", "Reconciling") != {})
         told = "building artifact: disappeared from storage"
         assert sources.says("apps", "Ready") == ("Unknown", "Progressing", told)

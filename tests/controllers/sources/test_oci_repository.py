@@ -13,9 +13,8 @@ import pytest
 import trustme
 
 from penstock.controllers.sources.oci_repository import SERVICE_ACCOUNTS, OCIRepositories
-from penstock.runtime.delays import Backoff
 from penstock.sources.oci.manifest import CHART, REVISION, SOURCE
-from tests.controllers.sources.running import Sources, running
+from tests.controllers.sources.running import NEVER, Sources, running
 from tests.controllers.sources.secrets import make_secret
 from tests.sources.oci.signing import START, Notary, attach, new_key, public, sign_bundle, sign_legacy, statement
 from tests.sources.oci.sigstore_authority import Sigstore
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from penstock.runtime.metrics import Metrics
     from tests.clusters import Cluster
 
-SLOW = Backoff(base=3600.0, cap=3600.0)  # a failure stays as it is while the test looks at it
 DOCKER = "kubernetes.io/dockerconfigjson"
 
 
@@ -97,7 +95,7 @@ async def test_references(cluster: Cluster, tmp_path: Path, metrics: Metrics) ->
 async def test_references_that_lead_nowhere(
     cluster: Cluster, tmp_path: Path, metrics: Metrics, more: Object, kind: str, told: str
 ) -> None:
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         server.image({"a": "1"}, "1.0.0")
         await sources.create("app", spec(server, **more))
         await sources.ready("app", "False")
@@ -132,7 +130,7 @@ async def test_nothing_new_costs_one_request(cluster: Cluster, tmp_path: Path, m
 
 @pytest.mark.scenario("sources-31")
 async def test_layers(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         content = archive({"Chart.yaml": "x"})
         layers = [server.layer(archive({"a.yaml": "1"})), server.layer(content, CHART)]
         server.image({}, "latest", layers=layers)
@@ -171,7 +169,7 @@ def docker(server: StandIn, password: str = PASSWORD) -> dict[str, bytes]:
     ],
 )
 async def test_logins(cluster: Cluster, tmp_path: Path, metrics: Metrics, auth: str, more: Object, known: bool) -> None:
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         server.auth = auth
         server.image({"a": "1"}, "latest")
         await make_secret(cluster, "pull", docker(server), DOCKER)
@@ -222,7 +220,7 @@ async def test_certificates(
     }
     context = _server_context(authority, wants_certificate=wants_certificate)
     kind = OCIRepositories()
-    async with registry(context) as server, running(cluster, kind, tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry(context) as server, running(cluster, kind, tmp_path, metrics, backoff=NEVER) as sources:
         server.image({"a": "1"}, "latest")
         await make_secret(cluster, "certs", {key: parts[part] for key, part in keys.items()})
         await sources.create("app", spec(server, insecure=False, timeout="20s", certSecretRef={"name": "certs"}))
@@ -233,7 +231,7 @@ async def test_certificates(
 
 @pytest.mark.scenario("sources-32")
 async def test_plain_http_only_when_asked_for(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         server.image({"a": "1"}, "latest")
         await sources.create("app", spec(server, insecure=False))
         await sources.ready("app", "False")
@@ -245,7 +243,7 @@ async def test_plain_http_only_when_asked_for(cluster: Cluster, tmp_path: Path, 
 @pytest.mark.scenario("sources-33")
 async def test_cosign_keys(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
     ours, theirs = new_key(), new_key()
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         digest = server.image({"a": "1"}, "latest")
         await make_secret(cluster, "keys", {"cosign.pub": public(ours)})
         await make_secret(cluster, "others", {"cosign.pub": public(theirs)})
@@ -277,7 +275,7 @@ async def test_cosign_keys(cluster: Cluster, tmp_path: Path, metrics: Metrics) -
 async def test_an_unsigned_successor_replaces_nothing(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
     """A41: a floating tag moves to an image that nobody signed."""
     ours = new_key()
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         good = server.image({"a": "good"}, "1.0.0")
         sign_legacy(server, good, ours)
         await make_secret(cluster, "keys", {"cosign.pub": public(ours)})
@@ -301,7 +299,7 @@ async def test_notation(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> N
         "trustedIdentities": ["*"],
     }
     policy = orjson.dumps({"version": "1.0", "trustPolicies": [statement]})
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         notary.sign(server, server.image({"a": "1"}, "latest"))
         several = {"trustpolicy.json": policy, "a.crt": other.authority, "b.pem": notary.authority}
         await make_secret(cluster, "several", several)
@@ -320,7 +318,7 @@ async def test_notation(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> N
 @pytest.mark.scenario("sources-33")
 async def test_cosign_without_keys(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
     sigstore = await asyncio.to_thread(Sigstore)
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         digest = server.image({"a": "1"}, "latest")
         bundle = sigstore.bundle(statement(digest), issuer="https://issuer.example", subject="https://example/app")
         attach(server, digest, bundle)
@@ -357,7 +355,7 @@ async def test_metadata_and_origin(cluster: Cluster, tmp_path: Path, metrics: Me
 
 
 async def test_a_cloud_that_gives_no_login_is_told(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
-    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=SLOW) as sources:
+    async with registry() as server, running(cluster, OCIRepositories(), tmp_path, metrics, backoff=NEVER) as sources:
         cases: dict[str, tuple[dict[str, Any], str]] = {
             "own": ({}, "True AuthenticationFailed failed to get credential from aws: '127.0.0.1:"),
             "account": ({"serviceAccountName": "x"}, "True FeatureGateDisabled to use spec.serviceAccountName"),

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.kube.resources import ObjectRef
 from penstock.sources import SourceError
-from tests.controllers.sources.running import running
+from tests.controllers.sources.running import NEVER, UNSEEN, running
 from tests.controllers.sources.stand_in import Place, StandIn, refused, spec
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ async def test_a_new_object_gets_its_finalizer_and_its_artifact(
 
 async def test_a_steady_source_writes_nothing(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
     place, looked = Place(), asyncio.Event()
-    async with running(cluster, StandIn(place), tmp_path, metrics) as sources:
+    async with running(cluster, StandIn(place), tmp_path, metrics, patience=UNSEEN) as sources:
         await sources.create("apps", spec())
         before = await sources.ready("apps")
         seen = len(sources.history)
@@ -66,7 +66,8 @@ async def test_a_steady_source_writes_nothing(cluster: Cluster, tmp_path: Path, 
 
         place.hold = looks
         sources.controller.add(ObjectRef.of(sources.live("apps")))
-        await looked.wait()
+        async with asyncio.timeout(20):
+            await looked.wait()
         after = await sources.asked("apps", "now")
         assert (place.resolved, place.fetched) == (2, 1)
         assert len(sources.history) == seen + 2, "the wish, and the answer to it; the run before wrote nothing"
@@ -203,7 +204,7 @@ async def test_a_revision_in_the_old_spelling_is_the_same(cluster: Cluster, tmp_
 async def test_a_signature(cluster: Cluster, tmp_path: Path, metrics: Metrics) -> None:
     bad = SourceError("signed by nobody we know", reason="InvalidCommitSignature", condition="SourceVerified")
     place = Place()
-    async with running(cluster, StandIn(place), tmp_path, metrics) as sources:
+    async with running(cluster, StandIn(place), tmp_path, metrics, backoff=NEVER) as sources:
         await sources.create("apps", spec())
         before = await sources.ready("apps")
         place.failure = bad

@@ -18,10 +18,11 @@ from penstock.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from penstock.paths import pack
 from penstock.runtime.health import Address
 from penstock.sources.store import ArtifactFetcher, ArtifactServer, ArtifactStore, Scratch, Trees
-from tests.controllers.sources.flux import MINUTES, flux, free_port, program
+from tests.controllers.sources.flux import MINUTES, flux, program
 from tests.controllers.sources.running import running
 from tests.controllers.sources.stand_in import Place, StandIn, spec, write
 from tests.definitions import define
+from tests.ports import free_port
 from tests.waiting import following
 
 if TYPE_CHECKING:

@@ -46,6 +46,20 @@ async def started(home: Path, *arguments: str) -> dict[str, Any]:
     return told
 
 
+async def killed(process: int) -> None:
+    """Kill a process that is not our child, and wait until it is gone: it holds a lock and a port until then."""
+    gone, loop = asyncio.Event(), asyncio.get_running_loop()
+    watched = os.pidfd_open(process)
+    loop.add_reader(watched, gone.set)
+    try:
+        os.kill(process, signal.SIGKILL)
+        async with asyncio.timeout(WITHIN):
+            await gone.wait()
+    finally:
+        loop.remove_reader(watched)
+        os.close(watched)
+
+
 async def settings(told: dict[str, Any]) -> Settings:
     return await asyncio.to_thread(load, Path(told["kubeconfig"]))
 
@@ -86,7 +100,7 @@ async def test_kill_9_loses_nothing_and_the_token_stays_good(tmp_path: Path) -> 
         writers = [asyncio.ensure_future(write(worker)) for worker in range(4)]
         async with asyncio.timeout(WITHIN):
             await enough.wait()
-        os.kill(told["pid"], signal.SIGKILL)
+        await killed(told["pid"])
         for writer in writers:
             writer.cancel()
         await asyncio.gather(*writers, return_exceptions=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from penstock.kube import Client, WatchEvent
     from tests.clusters import Cluster
 
-WITHIN = 10.0
+WITHIN = 30.0
 
 
 def made(name: str, value: str = "", **labels: str) -> dict[str, Any]:

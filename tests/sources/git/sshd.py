@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from tests.debian import environment, unpacked
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -49,7 +49,7 @@ def serving(folder: Path) -> Generator[SshServer]:
     host = folder / "host"
     host.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
     host.chmod(0o600)
-    port = _free_port()
+    port = free_port()
     (folder / "config").write_text(
         f"ListenAddress 127.0.0.1:{port}\nHostKey {host}\nPidFile none\nUsePAM no\nStrictModes no\n"
         f"AuthorizedKeysFile {folder / 'authorized'}\nPasswordAuthentication no\nLogLevel INFO\n"
@@ -91,10 +91,3 @@ def _await_listening(process: subprocess.Popen[bytes]) -> None:
         if not line:
             pytest.skip(f"not here: sshd of the Debian package openssh-server does not start: {said.decode()}")
         said += line
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

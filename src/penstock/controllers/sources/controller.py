@@ -10,6 +10,7 @@ from penstock.controllers.pins import Pins
 from penstock.controllers.sources.pipeline import Pipeline
 from penstock.controllers.sources.reconciler import DEPENDENCY, SourceReconciler
 from penstock.runtime.controller import Controller
+from penstock.runtime.status import PATIENCE
 from penstock.runtime.triggers import spec_changed, urgency
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Setup:
     metrics: Metrics
     dependency: float = DEPENDENCY
     """Seconds before a source looks again for what it depends on (`--requeue-dependency`)."""
+    patience: float = PATIENCE
+    """Seconds that a run may last before its status says that it works."""
     concurrency: int = CONCURRENCY
     backoff: Backoff | None = None
     jitter: Jitter | None = None
@@ -70,6 +73,7 @@ def source_controller(
         announcer=setup.announcer,
         metrics=setup.metrics,
         dependency=setup.dependency,
+        patience=setup.patience,
         now=setup.now,
     )
     controller = Controller(

@@ -19,7 +19,7 @@ from penstock.runtime.conditions import READY, RECONCILING, find
 from penstock.runtime.controller import After, Done, Result, Terminal
 from penstock.runtime.ownwrites import OwnWrites
 from penstock.runtime.redaction import redact_text
-from penstock.runtime.status import StatusWriter
+from penstock.runtime.status import PATIENCE, StatusWriter
 from penstock.runtime.triggers import REQUESTED_AT
 from penstock.sources import SourceError, Stalled, Waiting
 from penstock.sources.store import StoreError
@@ -57,14 +57,17 @@ class SourceReconciler(Generic[W]):
         announcer: Announcer,
         metrics: Metrics,
         dependency: float = DEPENDENCY,
+        patience: float = PATIENCE,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`dependency` is how many seconds a source waits before it looks again for what it depends on."""
+        """`dependency` is how many seconds a source waits before it looks again for what it depends on, `patience` how
+        many a run may last before anybody sees what it is doing.
+        """
         self._pipeline = pipeline
         self._kind, self._store = pipeline.kind, pipeline.store
         self._client, self._cache = client, cache
         self._announcer, self._metrics = announcer, metrics
-        self._dependency, self._now = dependency, now
+        self._dependency, self._patience, self._now = dependency, patience, now
         self._writes = OwnWrites()
 
     async def __call__(self, run: Run) -> Result:
@@ -119,7 +122,7 @@ class SourceReconciler(Generic[W]):
         self._begin(obj, source, draft, status)
         outcome: Outcome | None = None
         failure: SourceError | None = None
-        async with status.showing():
+        async with status.showing(patience=self._patience):
             try:
                 outcome = await steps.reconcile()
             except SourceError as error:
