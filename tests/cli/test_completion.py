@@ -42,7 +42,8 @@ def test_nothing_to_offer(line: str) -> None:
     assert offers(line.split(" ")) == []
 
 
-async def test_names_come_from_the_cluster(stage: Stage) -> None:
+async def test_names_come_from_the_cluster(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.cli.completion.AT_ONCE", 30.0)  # a person would not wait for a busy machine
     await stage.kustomization("apps")
     await stage.kustomization("area")
     await stage.kustomization("infra")

@@ -26,11 +26,12 @@ from penstock.controllers.pins import Pins
 from penstock.kube import Object, Recorder, Resource, WatchCache
 from penstock.kube.errors import NotFound
 from penstock.kube.resources import CONFIG_MAPS, SECRETS
-from penstock.runtime import Manager, WorkerPool
+from penstock.runtime import Manager
 from penstock.runtime.announcing import Announcer
 from penstock.sources.store.fetch import ArtifactFetcher
 from penstock.sources.store.scratch import Scratch
 from penstock.sources.store.trees import Trees
+from tests.controllers.kustomization.pool import SharedPool
 from tests.controllers.kustomization.shelf import Shelf, shelf
 from tests.controllers.kustomization.told import Told
 from tests.controllers.kustomization.watched import Watched
@@ -291,7 +292,7 @@ async def running(
     async with (
         shelf() as kept,
         following(cache) as until,
-        WorkerPool(size=2) as pool,
+        SharedPool() as pool,
         ArtifactFetcher.open(tries=1) as fetcher,
         Scratch.below(folder) as scratch,
     ):

@@ -89,7 +89,7 @@ def get(engine: Engine, kind: str, name: str, namespace: str = "default") -> Obj
 
 async def until(engine: Engine, holds: Callable[[], Any]) -> None:
     """Wait until something holds; look again after every change of the store."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         if holds():
             return
         async for _ in engine.watch(initial=False):

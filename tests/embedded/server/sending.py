@@ -61,7 +61,7 @@ class Door:
         )
         try:
             writer.write(data)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 return await reader.read(65536)
         finally:
             writer.transport.abort()
