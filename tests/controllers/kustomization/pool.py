@@ -6,7 +6,7 @@ import asyncio
 import atexit
 import threading
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Self, TypeVar, TypeVarTuple
 
 from penstock.runtime import WorkerPool
 
@@ -24,6 +24,12 @@ STOP = 10.0
 class SharedPool(WorkerPool):
     """Passes every call on to a pool in a thread of its own: the event loop of a test ends with the test."""
 
+    _behind: _Behind
+
+    async def __aenter__(self) -> Self:
+        self._behind = await asyncio.to_thread(_start)  # who starts a thread waits for it
+        return self
+
     async def run(
         self,
         function: Callable[[*Ts], R],
@@ -31,9 +37,8 @@ class SharedPool(WorkerPool):
         timeout: float | None = None,
         memory: int | None = None,
     ) -> R:
-        behind = _behind()
-        call = behind.pool.run(function, *args, timeout=timeout, memory=memory)
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, behind.loop))
+        call = self._behind.pool.run(function, *args, timeout=timeout, memory=memory)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, self._behind.loop))
 
 
 class _Behind:
@@ -61,5 +66,5 @@ class _Behind:
 
 
 @cache
-def _behind() -> _Behind:
+def _start() -> _Behind:
     return _Behind()
