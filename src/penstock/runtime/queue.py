@@ -144,6 +144,10 @@ class Queue:
         """The runs under way, parked ones included."""
         return self._held.values()
 
+    def is_running(self, key: ObjectRef) -> bool:
+        """Whether a run of the key is under way; who adds it now gets another one after that."""
+        return key in self._held
+
     @property
     def delayed(self) -> int:
         """How many keys wait for their time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -110,6 +111,30 @@ async def test_the_origin_of_an_artifact_is_shown(world: World) -> None:
     assert only["metadata"] == {"revision": "v1.0.0", "originRevision": "orev"}
     told = await world.until_told(2)
     assert {(one["metadata"].get("annotations") or {}).get(ORIGIN) for one in told} == {"orev"}
+
+
+async def test_a_source_that_goes_back_while_its_next_revision_is_built(world: World) -> None:
+    """The status still says that the old one was tried last; the run under way is at the other one."""
+    await world.source("v1", {"config.yaml": config_map("a", {"key": "old"})})
+    await world.kustomization()
+    await world.until_applied("v1")
+    asked, gate = asyncio.Event(), asyncio.Event()
+
+    async def hold(_name: str) -> None:
+        asked.set()
+        await gate.wait()
+
+    world.shelf.hold = hold
+    await world.source("v2", {"config.yaml": config_map("a", {"key": "new"})})
+    async with asyncio.timeout(20):
+        await asked.wait()
+    await world.source("v1", {"config.yaml": config_map("a", {"key": "old"})})
+    gate.set()
+    await world.until(lambda: "v2" in {one["metadata"]["revision"] for one in world.status()["history"]})
+    await world.until_applied("v1")
+    found = await world.config_map("a")
+    assert found is not None
+    assert found["data"] == {"key": "old"}
 
 
 async def test_an_unpacked_artifact_is_shared(world: World) -> None:

@@ -25,18 +25,21 @@ log = structlog.get_logger()
 class Wakers:
     """Maps changes of other objects to the Kustomizations that have to run for them, dependencies first."""
 
-    def __init__(self, index: Index, *, waits: Callable[[ObjectRef], bool]) -> None:
-        """`waits` says who waits for a dependency; a status would say so only some moments later."""
+    def __init__(self, index: Index, *, waits: Callable[[ObjectRef], bool], runs: Callable[[ObjectRef], bool]) -> None:
+        """`waits` says who waits for a dependency, `runs` who is being worked on; a status says so only later."""
         self._index = index
-        self._waits = waits
+        self._waits, self._runs = waits, runs
 
     def of_source(self, change: Change[Source]) -> Iterable[ObjectRef]:
-        """Who builds from this source and has not tried its revision yet."""
+        """Who builds from this source and has not tried its revision yet, or is at another one right now."""
         if change.new is None or change.new.artifact is None:
             return []
         revision = change.new.artifact.revision
-        waiting = [one for one in self._index.naming(change.ref) if not _has_tried(one, revision)]
-        return self._ordered(waiting)
+        return self._ordered(
+            one
+            for one in self._index.naming(change.ref)
+            if not _has_tried(one, revision) or self._runs(dependencies.own_ref(one))
+        )
 
     def of_config(self, change: Change[str]) -> Iterable[ObjectRef]:
         """Who reads this ConfigMap or Secret."""

@@ -92,7 +92,7 @@ def install(manager: Manager, setup: Setup, settings: Settings) -> Controller:
     index = Index()
     kustomizations.subscribe(setup.pins.follow)
     kustomizations.subscribe(index.follow)  # before the wakers, which ask it
-    wakers = triggers.Wakers(index, waits=readiness.waits)
+    wakers = triggers.Wakers(index, waits=readiness.waits, runs=controller.queue.is_running)
     controller.reconciles(
         kustomizations, when=lambda change: spec_changed(change) or annotated(change), priority=urgency
     )
