@@ -60,7 +60,7 @@ def flatten(name: str, types: dict[str, list[list[str]]], inside: str = "") -> l
     for go, tag, type_, embedded in types[name]:
         json_name, _, rest = tag.partition(",")
         if embedded == "true" and not json_name and type_.startswith("@"):
-            fields += flatten(type_[1:], types, go)
+            fields += flatten(type_[1:], types, f"{inside}.{go}" if inside else go)
             continue
         flags = "!" if "omitzero" in rest else "?" if "omitempty" in rest else ""
         fields.append(Field(go, json_name, flags, type_, inside))

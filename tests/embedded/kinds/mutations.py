@@ -23,8 +23,8 @@ _FLAGS: tuple[Any, ...] = (None, "x", True, False)
 
 
 def samples() -> list[Object]:
-    """One rich object a kind, some kinds more than once."""
-    return _objects("samples.yaml")
+    """Rich objects of every kind, some kinds more than once."""
+    return [*_objects("samples.yaml"), *_objects("ordinary.yaml")]
 
 
 def sparse() -> list[Object]:
@@ -67,8 +67,14 @@ class Mutation:
         return f"without {where}" if self.removes else f"{where} = {self.value!r}"
 
 
+_EXPRESSIONS = ("expression", "messageExpression", "valueExpression")
+
+
 def mutations(obj: Object, skip: frozenset[Path] = frozenset()) -> Iterator[Mutation]:
-    """Every single change worth trying; what names the object and its kind stays."""
+    """Every single change worth trying; what names the object and its kind stays.
+
+    So do the expressions of admission policies: the API server compiles them, and ours stores what it gets.
+    """
     for path, value in _fields(obj):
         if not path or path[0] in ("apiVersion", "kind") or path in skip or path == ("metadata",):
             continue
@@ -76,6 +82,8 @@ def mutations(obj: Object, skip: frozenset[Path] = frozenset()) -> Iterator[Muta
             continue
         yield Mutation(path)
         for other in _others(value):
+            if path[-1] in _EXPRESSIONS and isinstance(other, str) and other:
+                continue
             if other != value or type(other) is not type(value):
                 yield Mutation(path, other)
 

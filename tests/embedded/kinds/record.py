@@ -21,14 +21,49 @@ if TYPE_CHECKING:
 RECORDED = Path(__file__).parent / "recorded.jsonl"
 EACH = 14
 SEED = 7
+_POLICY, _VOLUMES = ("spec", "matchConstraints"), ("spec", "template", "spec", "volumes")
+_CONTAINER = ("spec", "containers", 0)
 KEPT: dict[str, tuple[Mutation, ...]] = {
-    "HorizontalPodAutoscaler": (Mutation(("spec", "behavior", "scaleDown", "policies"), []),),
+    "CSIDriver": (Mutation(("spec", "tokenRequests", 0, "expirationSeconds"), 0),),
+    "Deployment": (
+        Mutation((*_VOLUMES, 1, "image"), {}),
+        Mutation((*_VOLUMES, 4, "iscsi", "iqn"), "iqn.bad"),
+        Mutation((*_VOLUMES, 5, "fc", "lun")),
+        Mutation((*_VOLUMES, 7, "azureDisk", "kind"), "Bad"),
+        Mutation((*_VOLUMES, 9, "gcePersistentDisk", "pdName"), ""),
+    ),
+    "EndpointSlice": (Mutation(("endpoints", 0, "hints", "forNodes", 0, "name"), "a/b"),),
+    "HorizontalPodAutoscaler": (
+        Mutation(("spec", "behavior", "scaleDown", "policies"), []),
+        Mutation(("spec", "targetCPUUtilizationPercentage"), 0),
+    ),
+    "Job": (
+        Mutation(("metadata", "name"), "Bad_Value!"),
+        Mutation(("spec", "podFailurePolicy", "rules", 0, "onExitCodes", "values"), []),
+        Mutation(("spec", "successPolicy", "rules", 0, "succeededIndexes"), "3-1"),
+    ),
     "LimitRange": (Mutation(("metadata", "name")),),
+    "Node": (Mutation(("spec", "podCIDR")), Mutation(("spec", "podCIDRs"), ["10.1.0.0/24", "10.2.0.0/24"])),
+    "PersistentVolume": (Mutation(("spec", "csi", "controllerExpandSecretRef"), {}),),
+    "Pod": (
+        Mutation(("spec", "terminationGracePeriodSeconds"), -1),
+        Mutation((*_CONTAINER, "resources", "claims", 0, "request"), "a/b"),
+        Mutation((*_CONTAINER, "restartPolicyRules"), [{}]),
+        Mutation((*_CONTAINER, "restartPolicyRules", 0, "exitCodes"), {}),
+    ),
     "Service": (
         Mutation(("spec", "ports", 0, "nodePort"), -1),
         Mutation(("spec", "ports"), [{"name": name, "port": 1, "nodePort": 30080} for name in ("a", "b")]),
         Mutation(("spec", "ports"), [{"name": f"p{port}", "port": port, "nodePort": 30080} for port in (80, 81)]),
     ),
+    "ValidatingAdmissionPolicy": (
+        Mutation(("spec", "paramKind"), {}),
+        Mutation(("spec", "validations", 0), {}),
+        Mutation(("spec", "auditAnnotations"), [None]),
+        Mutation((*_POLICY, "resourceRules", 0, "apiGroups"), "x"),
+        Mutation((*_POLICY, "excludeResourceRules", 0), {}),
+    ),
+    "ValidatingAdmissionPolicyBinding": (Mutation(("spec", "paramRef"), {}),),
 }
 """What differed once, recorded for every sample that has the field."""
 

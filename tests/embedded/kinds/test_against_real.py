@@ -22,7 +22,7 @@ from tests.embedded.kinds.plane import plane
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
-CASES = os.environ.get("PENSTOCK_KINDS_CASES", "25")
+CASES = os.environ.get("PENSTOCK_KINDS_CASES", "15")
 SEED = int(os.environ.get("PENSTOCK_KINDS_SEED", "1"))
 SAMPLES, SPARSE = samples(), sparse()
 

@@ -99,6 +99,11 @@ class AutoscalerRules(Rules):
         if low == 0 and not any(metric["type"] in ("Object", "External") for metric in metrics):
             detail = "must specify at least one Object or External metric to support scaling to zero replicas"
             problems.append(forbidden("spec.metrics", detail))
+        percent = spec.get("targetCPUUtilizationPercentage", 1)
+        if percent < 1:
+            # The old version has no list of metrics; it is one in the eyes of the server.
+            at = "spec.metrics[0].resource.target.averageUtilization"
+            problems.append(invalid(at, percent, "must be greater than 0"))
         for name in ("scaleUp", "scaleDown"):
             if name in spec.get("behavior", {}):
                 empty = (("spec", "behavior", name, "policies"), []) in self.empties

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.internal import internal_form
+from penstock.embedded.kinds.jobstatus import parse_indexes
 from penstock.embedded.kinds.names import dns_subdomain, http_path, qualified_name
 from penstock.embedded.kinds.pods.spec import check_template
 from penstock.embedded.kinds.problems import (
@@ -205,9 +206,20 @@ def _check_success_policy(problems: Problems, spec: Object, field: str) -> None:
         if count is None and "succeededIndexes" not in rule:
             detail = "at least one of succeededCount or succeededIndexes must be specified"
             problems.append(required(at, detail))
+        completions, total = spec.get("completions", 0), 0
+        if "succeededIndexes" in rule:
+            indexes = rule["succeededIndexes"]
+            intervals, why = parse_indexes(indexes, completions)
+            if why:
+                problems.append(invalid(f"{at}.succeededIndexes", indexes, f"error parsing succeededIndexes: {why}"))
+            else:
+                total = sum(last - first + 1 for first, last in intervals)
         if count is not None:
             non_negative(problems, count, f"{at}.succeededCount")
-            completions = spec.get("completions", 0)
             if count > completions:
                 detail = f"must be less than or equal to {completions} (the number of specified completions)"
+                problems.append(invalid(f"{at}.succeededCount", count, detail))
+            if "succeededIndexes" in rule and count > total:
+                told = "the number of indexes in the specified succeededIndexes field"
+                detail = f"must be less than or equal to {total} ({told})"
                 problems.append(invalid(f"{at}.succeededCount", count, detail))

@@ -35,6 +35,11 @@ def container(container: Object) -> None:
     container.setdefault("terminationMessagePolicy", "File")
     if "imagePullPolicy" not in container:
         container["imagePullPolicy"] = pull_policy(container.get("image", ""))
+    if "stopSignal" in container.get("lifecycle", {}):
+        # Signals are behind a feature gate that is closed.
+        del container["lifecycle"]["stopSignal"]
+        if not container["lifecycle"]:
+            del container["lifecycle"]
 
 
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
@@ -94,7 +99,7 @@ def file_key(selector: Object) -> None:
 def volume(volume: Object) -> None:
     if len(volume) == 1:
         volume["emptyDir"] = {}
-    elif image := volume.get("image"):
+    elif (image := volume.get("image")) is not None:
         image.setdefault("pullPolicy", pull_policy(image.get("reference", "")))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.ips import check_endpoint_ip, check_ip
-from penstock.embedded.kinds.names import dns_label, dns_subdomain, label_value, port_number, qualified_name
+from penstock.embedded.kinds.names import Words, dns_label, dns_subdomain, label_value, port_number, qualified_name
 from penstock.embedded.kinds.problems import (
     Problems,
     duplicate,
@@ -21,6 +21,8 @@ from penstock.embedded.kinds.rules import Rules
 from penstock.embedded.kinds.services import PROTOCOLS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from penstock.kube.resources import Object
 
 
@@ -124,9 +126,23 @@ class EndpointSliceRules(Rules):
             problems += each_invalid(f"{field}.nodeName", endpoint["nodeName"], dns_subdomain(endpoint["nodeName"]))
         if "hostname" in endpoint:
             problems += each_invalid(f"{field}.hostname", endpoint["hostname"], dns_label(endpoint["hostname"]))
-        for index, zone in enumerate(endpoint.get("hints", {}).get("forZones", ())):
-            at = f"{field}.hints.forZones[{index}].name"
-            problems += each_invalid(at, zone["name"], label_value(zone["name"]))
+        for kind, rule in (("forZones", label_value), ("forNodes", dns_subdomain)):
+            if not self._check_hints(problems, endpoint.get("hints", {}).get(kind, ()), rule, f"{field}.hints.{kind}"):
+                break
+
+    def _check_hints(
+        self, problems: Problems, hints: Sequence[Object], rule: Callable[[str], Words], field: str
+    ) -> bool:
+        """Whether there are few enough of them to look any further."""
+        if len(hints) > 8:
+            problems.append(too_many(field, len(hints), 8))
+            return False
+        names = [hint["name"] for hint in hints]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                problems.append(duplicate(f"{field}[{index}].name", name))
+            problems += each_invalid(f"{field}[{index}].name", name, rule(name))
+        return True
 
     def _check_address(self, problems: Problems, address: str, kind: str, field: str, index: int) -> None:
         at = f"{field}[{index}]"

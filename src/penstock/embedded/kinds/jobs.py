@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _NAME, _UID = "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid"
 _OLD_NAME, _OLD_UID = "job-name", "controller-uid"
 _MAX = 2**31 - 1
+_GENERATED = {_OLD_NAME, _NAME, _OLD_UID, _UID}
 
 
 @defaults("batch/v1.Job")
@@ -65,6 +66,13 @@ class JobRules(Rules):
     def prepare_update(self, new: Object, old: Object, subresource: str = "") -> None:
         super().prepare_update(new, old, subresource)
         take_labels(new)
+
+    def check_create(self, problems: Problems, obj: Object) -> None:
+        metadata = obj["metadata"]
+        if metadata.get("labels", {}).keys() == _GENERATED:
+            # A template without labels of its own shares the given ones only with those who read the Job.
+            obj = {**obj, "metadata": {key: value for key, value in metadata.items() if key != "labels"}}
+        super().check_create(problems, obj)
 
     def check(self, problems: Problems, obj: Object) -> None:
         self._check_all(problems, obj, prefixed=True)

@@ -123,10 +123,10 @@ def _check_indexes(problems: Problems, new: Object, before: Object) -> None:
     done_changed = _changed(status, before, "completedIndexes")
     failed_changed = _changed(status, before, "failedIndexes")
     at, failed_at = "status.completedIndexes", "status.failedIndexes"
-    if done_changed and completions is not None and (why := _indexes(done, completions)[1]):
+    if done_changed and completions is not None and (why := parse_indexes(done, completions)[1]):
         problems.append(invalid(at, done, f"error parsing completedIndexes: {why}"))
     if failed_changed and None not in (completions, per_index, failed):
-        why = _indexes(failed or "", completions or 0)[1]
+        why = parse_indexes(failed or "", completions or 0)[1]
         problems += [invalid(failed_at, failed, f"error parsing failedIndexes: {why}")] if why else []
     if done_changed and done and spec.get("completionMode") != "Indexed":
         detail = "cannot set non-empty completedIndexes when non-indexed completion mode"
@@ -139,7 +139,7 @@ def _check_indexes(problems: Problems, new: Object, before: Object) -> None:
         problems += [invalid(failed_at, failed, overlap)] if overlap else []
 
 
-def _indexes(text: str, completions: int) -> tuple[list[tuple[int, int]], str]:
+def parse_indexes(text: str, completions: int) -> tuple[list[tuple[int, int]], str]:
     """The intervals of a text such as `1,3-5`, and what is wrong with it."""
     found: list[tuple[int, int]] = []
     for part in text.split(",") if text else ():
@@ -162,7 +162,7 @@ def _indexes(text: str, completions: int) -> tuple[list[tuple[int, int]], str]:
 
 
 def _overlap(done: str, failed: str, completions: int) -> str:
-    (completed, wrong), (given_up, also_wrong) = _indexes(done, completions), _indexes(failed, completions)
+    (completed, wrong), (given_up, also_wrong) = parse_indexes(done, completions), parse_indexes(failed, completions)
     if wrong or also_wrong:
         return ""
     for first, last in completed:

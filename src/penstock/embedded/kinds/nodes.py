@@ -36,7 +36,7 @@ def _spec_defaults(spec: Object) -> None:
     one, several = spec.get("podCIDR"), spec.get("podCIDRs")
     if one and (not several or several[0] != one):
         spec["podCIDRs"] = [one]
-    elif several:
+    elif several and several[0]:
         spec["podCIDR"] = several[0]
 
 

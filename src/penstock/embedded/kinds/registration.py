@@ -1,8 +1,8 @@
-"""Webhook configurations and admission policies: who else is asked about a write."""
+"""Webhook configurations: who else is asked about a write."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from penstock.embedded.kinds.decode import defaults
@@ -12,7 +12,15 @@ from penstock.embedded.kinds.names import (
     port_number,
     qualified_name,
 )
-from penstock.embedded.kinds.problems import Problems, duplicate, each_invalid, invalid, required, unsupported
+from penstock.embedded.kinds.problems import (
+    Problems,
+    duplicate,
+    each_invalid,
+    invalid,
+    required,
+    too_many,
+    unsupported,
+)
 from penstock.embedded.kinds.rules import ClusterRules
 from penstock.embedded.kinds.selectors import check_selector
 
@@ -23,10 +31,6 @@ if TYPE_CHECKING:
 
 _URL_FORM = "; desired format: https://host[/path]"
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-_BOTH = (
-    "must not contain both Deny and Warn (repeating the same validation failure information in the API response and "
-    "headers serves no purpose)"
-)
 _SCOPES = ("*", "Cluster", "Namespaced")
 
 
@@ -57,20 +61,6 @@ def _service_defaults(service: Object) -> None:
     service.setdefault("port", 443)
 
 
-@defaults(
-    "admissionregistration/v1.ValidatingAdmissionPolicySpec", "admissionregistration/v1.MutatingAdmissionPolicySpec"
-)
-def _policy_defaults(spec: Object) -> None:
-    spec.setdefault("failurePolicy", "Fail")
-
-
-@defaults("admissionregistration/v1.MatchResources")
-def _match_defaults(match: Object) -> None:
-    match.setdefault("matchPolicy", "Equivalent")
-    match.setdefault("namespaceSelector", {})
-    match.setdefault("objectSelector", {})
-
-
 class WebhookConfigurationRules(ClusterRules):
     tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("webhooks",)
@@ -99,24 +89,24 @@ def _check_hook(problems: Problems, hook: Object, field: str) -> None:
     _check_full_name(problems, hook["name"], f"{field}.name")
     for index, rule in enumerate(hook.get("rules", ())):
         check_rule(problems, rule, f"{field}.rules[{index}]")
-    _choice(problems, hook, "failurePolicy", ("Fail", "Ignore"), field)
-    _choice(problems, hook, "matchPolicy", ("Equivalent", "Exact"), field)
+    check_choice(problems, hook, "failurePolicy", ("Fail", "Ignore"), field)
+    check_choice(problems, hook, "matchPolicy", ("Equivalent", "Exact"), field)
     effects = ("None", "NoneOnDryRun")
     if hook.get("sideEffects") is None:
         problems.append(required(f"{field}.sideEffects", f"must specify one of {', '.join(effects)}"))
-    _choice(problems, hook, "sideEffects", effects, field)
+    check_choice(problems, hook, "sideEffects", effects, field)
     seconds = hook["timeoutSeconds"]
     if not 1 <= seconds <= 30:
         detail = "the timeout value must be between 1 and 30 seconds"
         problems.append(invalid(f"{field}.timeoutSeconds", seconds, detail))
     check_selector(problems, hook["namespaceSelector"], f"{field}.namespaceSelector")
     check_selector(problems, hook["objectSelector"], f"{field}.objectSelector")
-    _choice(problems, hook, "reinvocationPolicy", ("IfNeeded", "Never"), field)
+    check_choice(problems, hook, "reinvocationPolicy", ("IfNeeded", "Never"), field)
     _check_client(problems, hook["clientConfig"], f"{field}.clientConfig")
     check_conditions(problems, hook.get("matchConditions", ()), f"{field}.matchConditions")
 
 
-def _choice(problems: Problems, owner: Object, name: str, allowed: tuple[str, ...], field: str) -> None:
+def check_choice(problems: Problems, owner: Object, name: str, allowed: tuple[str, ...], field: str) -> None:
     value = owner.get(name)
     if value is not None and value not in allowed:
         problems.append(unsupported(f"{field}.{name}", value, allowed))
@@ -151,7 +141,7 @@ def check_rule(problems: Problems, rule: Object, field: str) -> None:
         if not version:
             problems.append(required(f"{field}.apiVersions[{index}]"))
     _check_resources(problems, rule.get("resources", []), f"{field}.resources")
-    _choice(problems, rule, "scope", _SCOPES, field)
+    check_choice(problems, rule, "scope", _SCOPES, field)
 
 
 def _check_resources(problems: Problems, resources: Sequence[str], field: str) -> None:
@@ -251,9 +241,11 @@ def _check_service(problems: Problems, service: Object, field: str) -> None:
 
 def check_conditions(problems: Problems, conditions: Sequence[Object], field: str) -> None:
     names: set[str] = set()
+    if len(conditions) > 64:
+        problems.append(too_many(field, len(conditions), 64))
     for index, condition in enumerate(conditions):
         at = f"{field}[{index}]"
-        if not condition["expression"]:
+        if not condition["expression"].strip():
             problems.append(required(f"{at}.expression"))
         if not condition["name"]:
             problems.append(required(f"{at}.name"))
@@ -262,63 +254,3 @@ def check_conditions(problems: Problems, conditions: Sequence[Object], field: st
             if condition["name"] in names:
                 problems.append(duplicate(f"{at}.name", condition["name"]))
         names.add(condition["name"])
-
-
-class AdmissionPolicyRules(ClusterRules):
-    """ValidatingAdmissionPolicy and MutatingAdmissionPolicy; expressions are stored as they are."""
-
-    generation: ClassVar[tuple[str, ...]] = ("spec",)
-    status: ClassVar[bool] = True
-    status_keeps: ClassVar[tuple[str, ...]] = ("labels", "annotations", "finalizers", "ownerReferences")
-    unconditional_update: ClassVar[bool] = False
-    kube_finalizers: ClassVar[bool] = False
-
-    def check(self, problems: Problems, obj: Object) -> None:
-        spec = obj["spec"]
-        _choice(problems, spec, "failurePolicy", ("Fail", "Ignore"), "spec")
-        if kind := spec.get("paramKind"):
-            problems += [required(f"spec.paramKind.{name}") for name in ("apiVersion", "kind") if not kind.get(name)]
-        match: Any = spec.get("matchConstraints")
-        if match is None:
-            problems.append(required("spec.matchConstraints"))
-        else:
-            check_selector(problems, match["namespaceSelector"], "spec.matchConstraints.namespaceSelector")
-            check_selector(problems, match["objectSelector"], "spec.matchConstraints.objectSelector")
-            rules = match.get("resourceRules", ())
-            for index, rule in enumerate(rules):
-                check_rule(problems, rule, f"spec.matchConstraints.resourceRules[{index}]")
-            if not rules:
-                problems.append(required("spec.matchConstraints.resourceRules"))
-        check_conditions(problems, spec.get("matchConditions", ()), "spec.matchConditions")
-
-    def check_update(self, problems: Problems, new: Object, old: Object) -> None:  # noqa: ARG002 - as it was does not matter
-        self.check_create(problems, new)
-
-
-class AdmissionPolicyBindingRules(ClusterRules):
-    generation: ClassVar[tuple[str, ...]] = ("spec",)
-    unconditional_update: ClassVar[bool] = False
-    kube_finalizers: ClassVar[bool] = False
-
-    def check(self, problems: Problems, obj: Object) -> None:
-        spec = obj["spec"]
-        if name := spec.get("policyName"):
-            problems += each_invalid("spec.policyName", name, dns_subdomain(name))
-        else:
-            problems.append(required("spec.policyName"))
-        if obj["kind"] != "ValidatingAdmissionPolicyBinding":
-            return
-        actions = spec.get("validationActions", [])
-        if not actions:
-            problems.append(required("spec.validationActions", "at least one validation action is required"))
-        allowed = ("Audit", "Deny", "Warn")
-        for index, action in enumerate(actions):
-            if action not in allowed:
-                problems.append(unsupported(f"spec.validationActions[{index}]", action, allowed))
-            if action in actions[:index]:
-                problems.append(duplicate(f"spec.validationActions[{index}]", action))
-        if "Deny" in actions and "Warn" in actions:
-            problems.append(invalid("spec.validationActions", actions, _BOTH))
-
-    def check_update(self, problems: Problems, new: Object, old: Object) -> None:  # noqa: ARG002 - as it was does not matter
-        self.check_create(problems, new)

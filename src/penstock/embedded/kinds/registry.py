@@ -24,13 +24,10 @@ from penstock.embedded.kinds.namespaces import (
 from penstock.embedded.kinds.networking import IngressClassRules, IngressRules, NetworkPolicyRules
 from penstock.embedded.kinds.nodes import NodeRules
 from penstock.embedded.kinds.pods.rules import PodRules, PodTemplateRules
+from penstock.embedded.kinds.policies import AdmissionPolicyBindingRules, AdmissionPolicyRules
 from penstock.embedded.kinds.policy import DisruptionBudgetRules, LeaseRules, PriorityClassRules, RuntimeClassRules
 from penstock.embedded.kinds.rbac import ClusterRoleBindingRules, ClusterRoleRules, RoleBindingRules, RoleRules
-from penstock.embedded.kinds.registration import (
-    AdmissionPolicyBindingRules,
-    AdmissionPolicyRules,
-    WebhookConfigurationRules,
-)
+from penstock.embedded.kinds.registration import WebhookConfigurationRules
 from penstock.embedded.kinds.rules import ClusterRules, Rules
 from penstock.embedded.kinds.services import ServiceRules
 from penstock.embedded.kinds.sets import ControllerRevisionRules, DaemonSetRules, StatefulSetRules

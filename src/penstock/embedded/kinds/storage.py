@@ -10,6 +10,7 @@ from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.difference import difference
 from penstock.embedded.kinds.internal import internal_form
 from penstock.embedded.kinds.names import dns_subdomain, qualified_name
+from penstock.embedded.kinds.pods.disks import check_csi_secrets, check_iscsi
 from penstock.embedded.kinds.pods.references import check_no_backsteps
 from penstock.embedded.kinds.pods.scheduling import check_node_selector
 from penstock.embedded.kinds.pods.volumes import ONE_TYPE, SOURCES, check_driver_name
@@ -153,6 +154,9 @@ class PersistentVolumeRules(ClusterRules):
             check_driver_name(problems, source["driver"], f"{field}.driver")
             if not source["volumeHandle"]:
                 problems.append(required(f"{field}.volumeHandle"))
+            check_csi_secrets(problems, source, field)
+        elif kind == "iscsi":
+            check_iscsi(problems, source, field, persistent=True)
         else:
             SOURCES[kind](problems, source, field)
 
@@ -293,6 +297,22 @@ class CSIDriverRules(ClusterRules):
         for mode in spec["volumeLifecycleModes"]:
             if mode not in ("Ephemeral", "Persistent"):
                 problems.append(unsupported("spec.volumeLifecycleModes", mode, ("Persistent", "Ephemeral")))
+        self._check_tokens(problems, spec.get("tokenRequests", ()))
+
+    def _check_tokens(self, problems: Problems, requests: Sequence[Object]) -> None:
+        audiences: set[str] = set()
+        for index, request in enumerate(requests):
+            at, seconds = f"spec.tokenRequests[{index}]", request.get("expirationSeconds", 600)
+            if request["audience"] in audiences:
+                problems.append(duplicate(f"{at}.audience", request["audience"]))
+                continue
+            audiences.add(request["audience"])
+            if seconds < 600:
+                detail = "may not specify a duration less than 10 minutes"
+                problems.append(invalid(f"{at}.expirationSeconds", seconds, detail))
+            if seconds > 2**32:
+                detail = "may not specify a duration larger than 2^32 seconds"
+                problems.append(invalid(f"{at}.expirationSeconds", seconds, detail))
 
     def check_update(self, problems: Problems, new: Object, old: Object) -> None:
         self.check_metadata_update(problems, new, old)

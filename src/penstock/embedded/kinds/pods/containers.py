@@ -16,7 +16,7 @@ from penstock.embedded.kinds.names import (
 from penstock.embedded.kinds.pods.mounts import check_devices, check_mounts
 from penstock.embedded.kinds.pods.probes import check_life
 from penstock.embedded.kinds.pods.references import check_field_ref, check_no_backsteps, check_resource_ref
-from penstock.embedded.kinds.pods.requirements import check_requirements, check_resize
+from penstock.embedded.kinds.pods.requirements import check_requirements, check_resize, claim_names
 from penstock.embedded.kinds.pods.security import check_container_security
 from penstock.embedded.kinds.problems import (
     Problems,
@@ -148,8 +148,7 @@ def check_container(
         check_devices(problems, container, volumes, f"{field}.volumeDevices")
     one_of(problems, container["imagePullPolicy"], _PULL_POLICIES, f"{field}.imagePullPolicy")
     if resources := container["resources"]:
-        claims = [claim["name"] for claim in spec.get("resourceClaims", ())]
-        check_requirements(problems, resources, f"{field}.resources", claims)
+        check_requirements(problems, resources, f"{field}.resources", claim_names(spec))
     if "resizePolicy" in container:
         check_resize(problems, container["resizePolicy"], spec, f"{field}.resizePolicy")
     if "securityContext" in container:
@@ -287,11 +286,12 @@ def _check_restart(problems: Problems, container: Object, field: str) -> None:
         problems.append(too_many(f"{field}.restartPolicyRules", len(rules), 20))
     for index, rule in enumerate(rules):
         at = f"{field}.restartPolicyRules[{index}]"
-        if rule["action"] not in ("Restart", "RestartAllContainers"):
-            allowed = ("Restart", "RestartAllContainers")
-            problems.append(unsupported(f"{at}.action", rule["action"], allowed))
+        action = rule.get("action", "")
+        if action not in ("Restart", "RestartAllContainers"):
+            problems.append(unsupported(f"{at}.action", action, ("Restart", "RestartAllContainers")))
         codes = rule.get("exitCodes")
         if codes is None:
             problems.append(required(f"{at}.exitCodes", "must be specified"))
-        elif codes["operator"] not in ("In", "NotIn"):
-            problems.append(unsupported(f"{at}.exitCodes.operator", codes["operator"], ("In", "NotIn")))
+            continue
+        if codes.get("operator", "") not in ("In", "NotIn"):
+            problems.append(unsupported(f"{at}.exitCodes.operator", codes.get("operator", ""), ("In", "NotIn")))

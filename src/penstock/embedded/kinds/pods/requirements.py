@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.embedded.kinds.problems import FieldProblem, Problems, duplicate, forbidden, invalid, one_of, required
+from penstock.embedded.kinds.names import dns_label
+from penstock.embedded.kinds.problems import (
+    FieldProblem,
+    Problems,
+    duplicate,
+    each_invalid,
+    forbidden,
+    invalid,
+    one_of,
+    required,
+)
 from penstock.embedded.kinds.resources import check_amount, check_container_name, is_huge_page, may_overcommit
 from penstock.schema.quantity import parse
 
@@ -74,14 +84,32 @@ def _check_claims(problems: Problems, used: Sequence[Object], known: Sequence[st
         if not name:
             problems.append(required(at))
             continue
-        key = f"{name}/{claim['request']}" if claim.get("request") else name
-        if name in seen or key in seen:
-            problems.append(duplicate(at, name if name in seen else key))
-        seen.add(key)
+        _check_once(problems, claim, seen, at)
         if name not in known:
             listed = f": {', '.join(sorted(known))}" if known else " which is empty"
             words = f'Not found: "{name}": must be one of the names in pod.spec.resourceClaims{listed}'
             problems.append(FieldProblem("FieldValueNotFound", at, words))
+
+
+def _check_once(problems: Problems, claim: Object, seen: set[str], field: str) -> None:
+    """A claim is used as a whole, or requests of it are, each once."""
+    name, request = claim["name"], claim.get("request", "")
+    if name in seen:
+        problems.append(duplicate(field, name))
+        return
+    key = f"{name}/{request}" if request else name
+    if request:
+        problems += each_invalid(f"{field}.request", request, dns_label(request))
+    if key in seen:
+        problems.append(duplicate(field, key))
+    elif not request:
+        problems += [duplicate(field, name) for other in seen if other.startswith(f"{name}/")]
+    seen.add(key)
+
+
+def claim_names(spec: Object) -> list[str]:
+    """The claims of devices that containers of a pod may use."""
+    return [claim["name"] for claim in spec.get("resourceClaims", ()) if claim["name"]]
 
 
 def check_resize(problems: Problems, policies: Sequence[Object], spec: Object, field: str) -> None:

@@ -46,6 +46,8 @@ def _pod_defaults(pod: Object) -> None:
             if spec.get("hostNetwork"):
                 for port in container.get("ports", ()):
                     port.setdefault("hostPort", port["containerPort"])
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     fill_totals(spec)
     spec.setdefault("enableServiceLinks", True)
 

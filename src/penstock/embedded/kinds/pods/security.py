@@ -32,7 +32,7 @@ def check_pod_security(problems: Problems, context: Object, spec: Object, field:
     _check_choice(problems, context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), field)
     _check_profiles(problems, context, field)
     _check_choice(problems, context, "supplementalGroupsPolicy", ("Merge", "Strict"), field)
-    _check_choice(problems, context, "seLinuxChangePolicy", ("MountOption", "Recursive"), field)
+    _check_choice(problems, context, "seLinuxChangePolicy", ("Recursive",), field)
 
 
 def check_container_security(problems: Problems, context: Object, field: str, host_users: bool) -> None:

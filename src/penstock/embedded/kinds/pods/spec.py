@@ -75,7 +75,7 @@ def _is_cost(text: str) -> bool:
 
 def check_pod_spec(problems: Problems, spec: Object, field: str, *, pod_name: str = "", is_pod: bool = False) -> None:
     """Add everything that is wrong with the spec of a pod, in the API server's order."""
-    volumes = check_volumes(problems, spec["volumes"], f"{field}.volumes", pod_name) if "volumes" in spec else {}
+    volumes = check_volumes(problems, spec.get("volumes", ()), f"{field}.volumes", pod_name, is_pod=is_pod)
     if "resourceClaims" in spec:
         _check_resource_claims(problems, spec, f"{field}.resourceClaims")
     check_containers(problems, spec, volumes, f"{field}.containers")

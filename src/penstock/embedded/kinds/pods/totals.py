@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.embedded.kinds.pods.requirements import check_requirements
+from penstock.embedded.kinds.pods.requirements import check_requirements, claim_names
 from penstock.embedded.kinds.problems import Problems, forbidden, invalid, unsupported
 from penstock.embedded.kinds.resources import HUGE_PAGES, check_name, is_huge_page, may_overcommit
 from penstock.schema.quantity import Quantity, parse
@@ -76,8 +76,7 @@ def check_totals(problems: Problems, spec: Object, field: str) -> None:
     own: Object = spec["resources"]
     if "claims" in own:
         problems.append(forbidden(f"{field}.claims", "claims may not be set for Resources at pod-level"))
-    claims = [claim["name"] for claim in spec.get("resourceClaims", ())]
-    check_requirements(problems, own, field, claims, check_name=_check_name)
+    check_requirements(problems, own, field, claim_names(spec), check_name=_check_name)
     limits: dict[str, str] = own.get("limits", {})
     _check_together(problems, spec, own.get("requests", {}), field, "requests")
     _check_together(problems, spec, {name: limits[name] for name in limits if is_huge_page(name)}, field, "limits")

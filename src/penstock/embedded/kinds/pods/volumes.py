@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.embedded.kinds.names import dns_label, dns_subdomain
+from penstock.embedded.kinds.pods.disks import (
+    check_aws_disk,
+    check_azure_disk,
+    check_fc,
+    check_flex,
+    check_gce_disk,
+    check_iscsi,
+)
 from penstock.embedded.kinds.pods.references import (
     FILE_FIELDS,
     check_field_ref,
@@ -43,7 +51,9 @@ _HOST_PATH_TYPES = (
 )
 
 
-def check_volumes(problems: Problems, volumes: Sequence[Object], field: str, pod_name: str = "") -> dict[str, Object]:
+def check_volumes(
+    problems: Problems, volumes: Sequence[Object], field: str, pod_name: str = "", *, is_pod: bool
+) -> dict[str, Object]:
     """Add what is wrong; the volumes by name that containers may mount."""
     found: dict[str, Object] = {}
     created = {f"{pod_name}-{volume['name']}" for volume in volumes if pod_name and "ephemeral" in volume}
@@ -51,6 +61,8 @@ def check_volumes(problems: Problems, volumes: Sequence[Object], field: str, pod
         at, name = f"{field}[{index}]", volume["name"]
         own: Problems = []
         _check_source(own, volume, at, pod_name)
+        if is_pod and "image" in volume and not volume["image"].get("reference"):
+            own.append(required(f"{at}.image.reference"))
         if not name:
             own.append(required(f"{at}.name"))
         else:
@@ -251,8 +263,6 @@ def _check_ephemeral(problems: Problems, source: Object, field: str) -> None:
 
 
 def _check_image(problems: Problems, source: Object, field: str) -> None:
-    if not source.get("reference"):
-        problems.append(required(f"{field}.reference"))
     policy = source.get("pullPolicy", "")
     if policy not in ("Always", "IfNotPresent", "Never"):
         problems.append(unsupported(f"{field}.pullPolicy", policy, ("Always", "IfNotPresent", "Never")))
@@ -271,11 +281,11 @@ SOURCES: Mapping[str, Callable[[Problems, Object, str], None]] = {
     "emptyDir": _check_empty_dir,
     "hostPath": _check_host_path,
     "gitRepo": _wants("repository"),
-    "gcePersistentDisk": _wants("pdName"),
-    "awsElasticBlockStore": _wants("volumeID"),
+    "gcePersistentDisk": check_gce_disk,
+    "awsElasticBlockStore": check_aws_disk,
     "secret": _check_secret,
     "nfs": _check_nfs,
-    "iscsi": _wants("targetPortal", "iqn"),
+    "iscsi": check_iscsi,
     "glusterfs": _wants("endpoints", "path"),
     "flocker": _wants(),
     "persistentVolumeClaim": _check_claim,
@@ -284,14 +294,14 @@ SOURCES: Mapping[str, Callable[[Problems, Object, str], None]] = {
     "cephfs": _wants("monitors"),
     "quobyte": _wants("registry", "volume"),
     "downwardAPI": _check_downward,
-    "fc": _wants(),
-    "flexVolume": _wants("driver"),
+    "fc": check_fc,
+    "flexVolume": check_flex,
     "configMap": _check_config_map,
     "azureFile": _wants("secretName", "shareName"),
     "vsphereVolume": _wants("volumePath"),
     "photonPersistentDisk": _wants("pdID"),
     "portworxVolume": _wants("volumeID"),
-    "azureDisk": _wants("diskName", "diskURI"),
+    "azureDisk": check_azure_disk,
     "storageos": _wants("volumeName"),
     "projected": _check_projected,
     "scaleIO": _wants("gateway", "system", "volumeName"),
