@@ -21,7 +21,7 @@ import orjson
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _TOKEN_VOLUME = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
-_VERSION_IN_TEXT = re.compile(r'(resourceVersion\\*"?:\\*"?)\d+')
+_VERSION_IN_TEXT = re.compile(r'(resourceVersion\\*"?:\\*"?|ResourceVersion in record \()\d+')
 _CLUSTER_IP = re.compile(r"\b10\.0\.\d+\.\d+\b")
 _QUOTED = re.compile(r'(?<=Invalid value: )"(?:[^"\\]|\\.)*"')
 _SCHEMA_ERRORS = re.compile(r"errors:\n")

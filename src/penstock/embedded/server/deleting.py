@@ -20,13 +20,13 @@ def check_preconditions(resource: ServedResource, name: str, options: DeleteOpti
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
             "The object might have been deleted and then recreated"
         )
-        raise conflict(resource.kind, name, why, group=resource.group)
+        raise conflict(resource.kind, name, why, group=resource.home)
     if options.resource_version and options.resource_version != version:
         why = (
             f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
             f"in record ({version}). The object might have been modified"
         )
-        raise conflict(resource.kind, name, why, group=resource.group)
+        raise conflict(resource.kind, name, why, group=resource.home)
 
 
 def uid_conflict(resource: ServedResource, name: str, key: str, told: str, actual: str) -> StatusError:

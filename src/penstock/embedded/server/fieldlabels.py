@@ -55,9 +55,16 @@ LABELS: dict[str, tuple[str, ...]] = {
     "/services": ("metadata.namespace", "metadata.name", "spec.clusterIP", "spec.type"),
     "batch/jobs": ("metadata.name", "metadata.namespace", "status.successful"),
     "certificates.k8s.io/certificatesigningrequests": ("metadata.name", "spec.signerName"),
+    "resource.k8s.io/resourceslices": ("metadata.name", "spec.nodeName", "spec.driver"),
 }
 _DEFAULTS = {"spec.unschedulable": "false", "spec.hostNetwork": "false", "status.replicas": "0"}
-_ALIASES = {"status.successful": "status.succeeded", "source": "source.component"}
+_ALIASES = {
+    "status.successful": "status.succeeded",
+    "source": "source.component",
+    # Events are stored in the form of the core group.
+    **{f"regarding.{name}": f"involvedObject.{name}" for name in _INVOLVED},
+    "reportingController": "reportingComponent",
+}
 _KNOWN_WORDS = {
     "/pods": "field label not supported: {0}",
     "/nodes": "field label not supported: {0}",
@@ -68,6 +75,8 @@ _KNOWN_WORDS = {
     "/secrets": "field label not supported: {0}",
     "/services": "field label not supported: {0}",
     "batch/jobs": 'field label "{0}" not supported for Job',
+    "certificates.k8s.io/certificatesigningrequests": "field label not supported: {0}",
+    "resource.k8s.io/resourceslices": "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {0}",
 }
 
 

@@ -262,7 +262,8 @@ class Handlers:
         outcome = self._writer.delete(target, options, warnings=call.warnings)
         await self._store.settle()
         if not outcome.deleted or f"{resource.group}/{resource.plural}" in _RETURNS_OBJECT:
-            answer = Answer(200, renderer.single(outcome.encoded()))
+            code = 202 if options.cascading and not outcome.deleted else 200
+            answer = Answer(code, renderer.single(outcome.encoded()))
             answer.media_type = renderer.accepted.media_type
             return answer.warn(outcome.warnings)
         details = {

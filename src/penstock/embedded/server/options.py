@@ -144,6 +144,7 @@ def delete_options(query: Mapping[str, Sequence[str]], body: Object | None) -> D
         uid=preconditions.get("uid") or "",
         resource_version=preconditions.get("resourceVersion") or "",
         dry_run=bool(dry_run),
+        cascading=orphan is False,
     )
 
 

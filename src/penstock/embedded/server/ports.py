@@ -148,6 +148,8 @@ class DeleteOptions:
     uid: str = ""
     resource_version: str = ""
     dry_run: bool = False
+    cascading: bool = False
+    """Whether the old `orphanDependents: false` asked for it; then an object that stays for now is answered by 202."""
 
 
 @dataclass(slots=True)

@@ -66,9 +66,9 @@ class Page:
 
 def select(resource: ServedResource, namespace: str, name: str, options: ListOptions) -> Selection:
     """The selection of a list or watch; 400 when a selector makes no sense."""
+    labels = label_selector(options.labels)
     terms = field_selector(options.fields)
     check_fields(resource, terms)
-    labels = label_selector(options.labels)
     if name:
         terms = (*terms, *field_selector(f"metadata.name={name}"))
     return Selection(resource, namespace, labels, terms)

@@ -79,6 +79,8 @@ class Renderer:
         else:
             kind, version = self.resource.list_kind or f"{self.resource.kind}List", self.resource.api_version
             items = self._items(records)
+            if self.resource.custom:
+                metadata = {"continue": "", **metadata}
         head = f'{{"kind":"{kind}","apiVersion":"{version}","metadata":'.encode()
         return [head, orjson.dumps(metadata), b',"items":[', b",".join(items), b"]}"]
 

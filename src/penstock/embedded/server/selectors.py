@@ -82,11 +82,13 @@ def _split_operator(term: str) -> tuple[str, str, str]:
 
 
 def _unescape(value: str, selector: str) -> str:
-    if "\\" not in value:
+    if "\\" not in value and "=" not in value:
         return value
     found: list[str] = []
     chars = iter(value)
     for char in chars:
+        if char == "=":
+            raise bad_request(f"invalid field selector: unescaped character in value: {ord(char)}")
         if char != "\\":
             found.append(char)
             continue
