@@ -146,10 +146,15 @@ def not_acceptable(types: Sequence[str]) -> StatusError:
     return StatusError(406, "NotAcceptable", message, details=False)
 
 
-def already_exists(plural: str, name: str, *, group: str = "", going: bool = False) -> StatusError:
-    """409 for a name that is taken; `going` when its holder is being deleted."""
+def already_exists(
+    plural: str, name: str, *, group: str = "", going: bool = False, generated: bool = False
+) -> StatusError:
+    """409 for a name that is taken; `going` when its holder is being deleted, `generated` when it has a prefix too."""
     message = f'{"object is being deleted: " if going else ""}{qualified(plural, group)} "{name}" already exists'
-    return StatusError(409, "AlreadyExists", message, kind=plural, name=name, group=group)
+    if not generated:
+        return StatusError(409, "AlreadyExists", message, kind=plural, name=name, group=group)
+    message += ", the server was not able to generate a unique name for the object"
+    return StatusError(409, "AlreadyExists", message, kind=plural, name=name, group=group, retry_after=1)
 
 
 def conflict(plural: str, name: str, why: str, *, group: str = "", causes: Sequence[StatusCause] = ()) -> StatusError:

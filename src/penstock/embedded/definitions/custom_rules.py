@@ -10,6 +10,7 @@ from penstock.embedded.definitions.identity import check_embedded, check_lists
 from penstock.embedded.definitions.nodes import MISSING, Node
 from penstock.embedded.definitions.scaling import Scaling
 from penstock.embedded.definitions.shaping import read_metadata, shape, shape_applied
+from penstock.embedded.fields import same
 from penstock.embedded.kinds.metadata import check_metadata, check_metadata_update, keep_system_fields
 from penstock.embedded.kinds.names import dns_subdomain, path_segment
 from penstock.embedded.kinds.problems import invalid
@@ -73,7 +74,7 @@ class CustomRules:
         keep_system_fields(metadata, before)
         if self._has_status:
             _set(new, "status", old.get("status", MISSING))
-        if _content(new) != _content(old):
+        if not same(_content(new), _content(old)):
             metadata["generation"] = before.get("generation", 0) + 1
 
     def _keep_all_but_status(self, new: Object, old: Object) -> None:

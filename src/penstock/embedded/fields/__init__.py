@@ -3,6 +3,7 @@
 Everything here is pure: objects in, objects out, nothing is changed in place, and the time is given.
 """
 
+from penstock.embedded.fields.compare import same
 from penstock.embedded.fields.errors import ApplyError, FieldConflict, PatchError, TypedError
 from penstock.embedded.fields.jsonpatch import json_patch, merge_patch
 from penstock.embedded.fields.manage import apply, settled, unreadable, update
@@ -33,6 +34,7 @@ __all__ = [
     "patch_problems",
     "reset_fields",
     "restore_problem",
+    "same",
     "scale_managers",
     "scaled_managers",
     "settled",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from penstock.embedded.fields.compare import equal
+from penstock.embedded.fields.compare import equal, same
 from penstock.embedded.fields.empty import empty_object
 from penstock.embedded.fields.errors import ApplyError, ElementError, FieldConflict, TypedError
 from penstock.embedded.fields.lastapplied import MANAGER as KUBECTL
@@ -228,7 +228,7 @@ def settled(live: Object, new: Object) -> Object:
     old = (live.get("metadata") or {}).get("managedFields")
     if not entries or not old or entries == old or _timeless(entries) != _timeless(old):
         return new
-    return with_managers(new, old) if bare(live) == bare(new) else new
+    return with_managers(new, old) if same(bare(live), bare(new)) else new
 
 
 def _timeless(entries: list[Object]) -> list[Object]:

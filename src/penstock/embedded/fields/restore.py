@@ -71,7 +71,8 @@ def _first(items: list[Any], schema: Schema | None, type_: str) -> str | None:
 def _scalar_problem(value: Any, schema: Schema, type_: str) -> str | None:
     if schema.scalar == "bytes":
         if isinstance(value, str):
-            return None
+            problem = _own_problem(value, "bytes")
+            return f"error decoding from json: {problem}" if problem else None
         if isinstance(value, list):
             return "unrecognized type: uint8" if value else None
         return f"cannot restore slice from {_kind(value)}"

@@ -138,6 +138,8 @@ def _choose_families(service: Object, old: Object | None) -> None:
     spec = service["spec"]
     headless = spec.get("clusterIP") == "None"
     before = old["spec"] if old is not None else {}
+    if old is not None and _prefers_as_before(spec, before):
+        return
     if "ipFamilyPolicy" not in spec:
         standard = "RequireDualStack" if headless and not spec.get("selector") else "SingleStack"
         spec["ipFamilyPolicy"] = before.get("ipFamilyPolicy") or standard
@@ -147,8 +149,6 @@ def _choose_families(service: Object, old: Object | None) -> None:
         raise _refused(service, problems)
     policy, families = spec["ipFamilyPolicy"], spec.get("ipFamilies", [])
     many = "must be 'RequireDualStack' or 'PreferDualStack' when multiple"
-    if policy != "SingleStack":
-        _check_reduced(problems, spec, before)
     if policy == "SingleStack":
         if len(spec.get("clusterIPs", ())) == 2:
             problems.append(invalid("spec.ipFamilyPolicy", policy, f"{many} cluster IPs are specified"))
@@ -157,6 +157,8 @@ def _choose_families(service: Object, old: Object | None) -> None:
                 families = spec["ipFamilies"] = families[:1]
             else:
                 problems.append(invalid("spec.ipFamilyPolicy", policy, f"{many} IP families are specified"))
+    else:
+        _check_released(problems, spec, before)
     _check_configured(problems, spec, families)
     if problems:
         raise _refused(service, problems)
@@ -178,10 +180,20 @@ def _choose_families(service: Object, old: Object | None) -> None:
     spec["ipFamilies"] = families or ["IPv4"]
 
 
-def _check_reduced(problems: Problems, spec: Object, before: Object) -> None:
-    for name, told in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+def _prefers_as_before(spec: Object, before: Object) -> bool:
+    """Whether a Service that takes what it gets has it already."""
+    return (
+        spec.get("ipFamilyPolicy") == "PreferDualStack"
+        and before.get("ipFamilyPolicy", "PreferDualStack") == "PreferDualStack"
+        and all(spec.get(name) == before.get(name) for name in ("type", "clusterIPs", "ipFamilies"))
+    )
+
+
+def _check_released(problems: Problems, spec: Object, before: Object) -> None:
+    """Who wants to do without a second address has to say so."""
+    for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         if 0 < len(spec.get(name, ())) < len(before.get(name, ())):
-            detail = f"must be 'SingleStack' to release the secondary {told}"
+            detail = f"must be 'SingleStack' to release the secondary {what}"
             problems.append(invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], detail))
 
 

@@ -32,6 +32,8 @@ def _check_frozen(problems: Problems, new: Object, old: Object, fields: Sequence
 class ConfigMapRules(Rules):
     """Keys are file names; everything together stays below a megabyte."""
 
+    tells_empties: ClassVar[bool] = True
+
     def check(self, problems: Problems, obj: Object) -> None:
         size = 0
         binary = obj.get("binaryData", {})
@@ -48,7 +50,7 @@ class ConfigMapRules(Rules):
 
     def check_update(self, problems: Problems, new: Object, old: Object) -> None:
         self.check_metadata_update(problems, new, old)
-        _check_frozen(problems, new, old, ("data", "binaryData"))
+        _check_frozen(problems, self.sent(new), old, ("data", "binaryData"))
         self.check_create(problems, new)
 
 
@@ -62,6 +64,8 @@ def _secret_defaults(secret: Object) -> None:
 
 class SecretRules(Rules):
     """Keys are file names; well-known types want well-known keys."""
+
+    tells_empties: ClassVar[bool] = True
 
     _WANTED: ClassVar[dict[str, Sequence[str]]] = {
         "kubernetes.io/dockercfg": (".dockercfg",),
@@ -104,7 +108,7 @@ class SecretRules(Rules):
     def check_update(self, problems: Problems, new: Object, old: Object) -> None:
         self.check_metadata_update(problems, new, old)
         same(problems, new["type"], old["type"], "type")
-        _check_frozen(problems, new, old, ("data",))
+        _check_frozen(problems, self.sent(new), old, ("data",))
         self.check_create(problems, new)
 
 

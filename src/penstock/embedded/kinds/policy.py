@@ -101,6 +101,7 @@ class PriorityClassRules(ClusterRules):
 class RuntimeClassRules(ClusterRules):
     unconditional_update: ClassVar[bool] = False
     create_on_update: ClassVar[bool] = True
+    kube_finalizers: ClassVar[bool] = False
 
     def check(self, problems: Problems, obj: Object) -> None:
         if handler := obj["handler"]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import orjson
+
 from penstock.embedded.kinds.claims import check_claim_spec
 from penstock.embedded.kinds.decode import defaults
 from penstock.embedded.kinds.internal import internal_form
@@ -311,8 +313,13 @@ class ControllerRevisionRules(Rules):
         self.check_metadata_update(problems, new, old)
         self.check_metadata(problems, new)
         self.check(problems, new)
-        if new.get("data") != old.get("data"):
+        if _json(new) != _json(old):
             problems.append(invalid("data", new.get("data"), IMMUTABLE))
 
     def check(self, problems: Problems, obj: Object) -> None:
         non_negative(problems, obj["revision"], "revision")
+
+
+def _json(revision: Object) -> bytes:
+    """The data of a revision in a form that keeps true and 1 apart."""
+    return orjson.dumps(revision.get("data"), option=orjson.OPT_SORT_KEYS)

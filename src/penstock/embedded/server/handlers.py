@@ -76,7 +76,7 @@ class Handlers:
     async def answer(self, call: Call, resource: ServedResource) -> Answer:
         """The answer to a request; StatusError when it is refused."""
         deprecation = _DEPRECATED.get(resource.stored_in)
-        if deprecation is None:
+        if deprecation is None or call.info.subresource:  # neither of them has any
             return await self._answer(call, resource)
         call.warnings.append(deprecation)
         answer = await self._answer(call, resource)

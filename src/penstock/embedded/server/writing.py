@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from penstock.embedded.fields import settled
+from penstock.embedded.fields import same, settled
 from penstock.embedded.kinds.decode import DecodeError
 from penstock.embedded.kinds.metadata import custom_finalizer_warnings
 from penstock.embedded.kinds.warnings import warnings as kind_warnings
@@ -238,7 +238,9 @@ class Writer:
         name = metadata["name"]
         if (there := self.store.get(resource.stored_in, namespace, name)) is not None:
             going = "deletionTimestamp" in there.object()["metadata"]
-            raise already_exists(resource.plural, name, group=resource.group, going=going)
+            generated = bool(metadata.get("generateName"))
+            group = resource.home if generated else resource.group
+            raise already_exists(resource.plural, name, group=group, going=going, generated=generated)
         obj = objects.ordered(obj)
         if dry_run:
             return Outcome(obj, created=True, warnings=warnings)
@@ -301,9 +303,9 @@ class Writer:
             obj["metadata"].pop("selfLink", None)  # the store has no place for it
         if deleting.goes(resource, obj):
             return self._remove(resource, record, obj, dry_run=dry_run, warnings=warnings)
-        if obj == old:
-            same = conversion.to_stored(resource, obj) is obj and not resource.custom
-            return Outcome(obj, warnings=warnings, data=record.data if same else None)
+        if same(obj, old):
+            unconverted = conversion.to_stored(resource, obj) is obj and not resource.custom
+            return Outcome(obj, warnings=warnings, data=record.data if unconverted else None)
         if dry_run:
             return Outcome(objects.ordered(obj), warnings=warnings)
         return self._put(target, record, obj, warnings)
