@@ -6,14 +6,16 @@ Patterns are RE2: they take time in proportion to the text, whatever the pattern
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.kustomize.collection import Collection
 from penstock.kustomize.errors import KustomizationError
 from penstock.kustomize.ids import Gvk
 from penstock.kustomize.kustomization import Selector
 from penstock.kustomize.resource import Resource
-from penstock.labels import BadBound, BadSelector, Requirements, matches, parse_selector
+
+if TYPE_CHECKING:
+    from penstock.labels import Requirements
 
 Matcher = Callable[[str], bool]
 _LITERAL = re.compile(r"[A-Za-z0-9_-]*\Z")
@@ -61,9 +63,9 @@ class SelectorMatcher:
 
     def metadata_matches(self, resource: Resource) -> bool:
         """Labels and annotations."""
-        if self._labels and not matches(self._labels, resource.labels):
+        if self._labels and not all(one.matches(resource.labels) for one in self._labels):
             return False
-        return not self._annotations or matches(self._annotations, resource.annotations)
+        return not self._annotations or all(one.matches(resource.annotations) for one in self._annotations)
 
     def asked(self, collection: Collection) -> Callable[[Resource], bool]:
         """The same for the objects of a collection, which remembers the answers."""
@@ -103,8 +105,12 @@ def _name_matches(resource: Resource, matcher: SelectorMatcher) -> bool:
     return True
 
 
-def requirements(text: str) -> Requirements:
+def requirements(text: str) -> "Requirements":
     """The clauses of a label selector such as `app=web,tier in (a, b),!old`."""
+    if not text.strip():
+        return ()
+    from penstock.labels import BadBound, BadSelector, parse_selector  # most builds have no such selector
+
     try:
         return parse_selector(text)
     except BadBound as error:
