@@ -1,7 +1,7 @@
 """What the server asks of its neighbours, and what it offers them.
 
 The neighbours (access, lifecycle, definitions, tables, workloads) are handed to the server as `Plugins`; each part
-of it can be left out. They get an `Api`: the same verbs that HTTP clients reach, without HTTP.
+of it can be left out. They get an `Api` (see `inside.py`): the same verbs that HTTP clients reach, without HTTP.
 
 All hooks are synchronous and run in the event loop between reading and storing an object: nothing else happens in
 between, so what they read from the store is what the write will meet. They must be quick and must not block.
@@ -9,12 +9,14 @@ between, so what they read from the store is what the write will meet. They must
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from penstock.embedded.schema import Schema, Subresource
+    from penstock.embedded.server.inside import Api as Api
+    from penstock.embedded.server.inside import Catalog as Catalog
     from penstock.embedded.storage import Change
     from penstock.kube.resources import Object
 
@@ -116,27 +118,6 @@ class ServedResource:
     def home(self) -> str:
         """The group that a refusal of an object names: Events are of the core group wherever they are served."""
         return self.stored_in.partition("/")[0]
-
-
-class Catalog(Protocol):
-    """What is served at this moment; definitions add and remove, discovery and routing read."""
-
-    def find(self, group: str, version: str, plural: str) -> ServedResource | None: ...
-    def find_kind(self, group: str, kind: str, version: str = "") -> ServedResource | None:
-        """By kind; without a version, the preferred one."""
-        ...
-
-    def resources(self) -> Sequence[ServedResource]: ...
-    def add(self, resources: Sequence[ServedResource]) -> None:
-        """Serve these from now on; replaces those of the same group, version and plural.
-
-        The first version that is added for a group is not special: versions are ordered by Kubernetes' priority.
-        """
-        ...
-
-    def remove(self, group: str, plural: str) -> None:
-        """Serve no version of this resource any more."""
-        ...
 
 
 @dataclass(slots=True)
@@ -253,104 +234,6 @@ class Background(Protocol):
     """Something that runs as long as the server does."""
 
     def __call__(self, api: Api) -> Coroutine[Any, Any, None]: ...
-
-
-class Api(Protocol):
-    """The verbs of the server for code that lives inside it: no HTTP, no authorisation, same rules.
-
-    Reads are synchronous and see the newest state. Writes return when the change is durable. Objects that are
-    returned are fresh copies. Errors are StatusError.
-    """
-
-    @property
-    def catalog(self) -> Catalog: ...
-
-    def get(self, resource: ServedResource, name: str, namespace: str = "") -> Object | None: ...
-
-    def list(self, resource: ServedResource, namespace: str = "") -> list[Object]: ...
-
-    def watch(self, *collections: str, initial: bool = True) -> AsyncGenerator[Change]:
-        """Every change of these collections (`ServedResource.stored_in`), or of all when none is named.
-
-        With `initial`, first an ADDED for every object there is. Never ends and never drops: the reader must keep
-        up. Changes arrive in the order of their revisions.
-        """
-        ...
-
-    async def create(
-        self,
-        resource: ServedResource,
-        obj: Object,
-        *,
-        namespace: str = "",
-        manager: str = "",
-        user: User = SYSTEM,
-        dry_run: bool = False,
-    ) -> Object: ...
-
-    async def update(
-        self,
-        resource: ServedResource,
-        obj: Object,
-        *,
-        subresource: str = "",
-        manager: str = "",
-        user: User = SYSTEM,
-        dry_run: bool = False,
-    ) -> Object:
-        """PUT: the object's own metadata says which one; with a resourceVersion it is optimistic."""
-        ...
-
-    async def apply(
-        self,
-        resource: ServedResource,
-        obj: Object,
-        *,
-        manager: str,
-        force: bool = True,
-        subresource: str = "",
-        user: User = SYSTEM,
-    ) -> Object: ...
-
-    async def merge(
-        self,
-        resource: ServedResource,
-        name: str,
-        namespace: str,
-        patch: Object,
-        *,
-        subresource: str = "",
-        manager: str = "",
-        user: User = SYSTEM,
-    ) -> Object:
-        """A merge patch; the way to write a status without racing others."""
-        ...
-
-    async def delete(
-        self,
-        resource: ServedResource,
-        name: str,
-        namespace: str = "",
-        options: DeleteOptions | None = None,
-        user: User = SYSTEM,
-    ) -> None:
-        """Delete as a client would; NotFound is an error here too."""
-        ...
-
-    async def store(self, resource: ServedResource, obj: Object) -> Object:
-        """Write the object past all rules and admission (bootstrap objects, status of terminating namespaces).
-
-        metadata.resourceVersion, when there, must match; uid and creationTimestamp are filled in when missing.
-        """
-        ...
-
-    async def store_all(self, objs: Iterable[tuple[ServedResource, Object]]) -> None:
-        """The same for many objects, in their order, with one wait for all."""
-        ...
-
-    async def remove(self, resource: ServedResource, name: str, namespace: str = "", uid: str = "") -> None:
-        """Take the object out of the store whatever its finalizers say; nothing happens when it is not there."""
-        ...
 
 
 @dataclass(slots=True)
