@@ -122,7 +122,7 @@ async def test_formats(stage: Stage) -> None:
             "source": f"GitRepository/{stage.namespace}/apps",
             "suspended": True,
             "suspendReason": "the database moves",
-            "suspendUntil": "2999-01-01T00:00:00+00:00",
+            "suspendUntil": "2999-01-01T00:00:00Z",
             "ready": "True",
             "reason": "Done",
             "message": f"Applied revision: {REVISION}",
@@ -133,7 +133,7 @@ async def test_formats(stage: Stage) -> None:
     assert names == "".join(f"kustomization.kustomize.toolkit.fluxcd.io/{name}\n" for name in ("pinned", "resting"))
     titles, *rows = (await stage.run("get", "ks", "-o", "wide")).rows
     assert titles[-3:] == ["SUSPEND REASON", "SUSPENDED UNTIL", "PINNED"]
-    assert [row[6:] for row in rows] == [["", "", SHORT], ["the database moves", "2999-01-01T00:00:00+00:00", ""]]
+    assert [row[6:] for row in rows] == [["", "", SHORT], ["the database moves", "2999-01-01T00:00:00Z", ""]]
 
 
 async def test_a_suspension_that_is_over_is_none(stage: Stage) -> None:
@@ -216,6 +216,7 @@ async def test_the_same_bytes_as_flux(stage: Stage) -> None:
         pytest.param("kustomizatio", "did you mean 'kustomization'?", id="a mistyped kind"),
         pytest.param("sources kustomization", "is not a kind that penstock get knows", id="what is no source"),
         pytest.param("ks a b", "give one name, or none", id="two names"),
+        pytest.param("ks -l a=b,", "-l: 'a=b,' is not a label selector: found '',", id="labels that make no sense"),
         pytest.param("all -w", "expected a single resource type, but found all", id="a watch of all kinds"),
         pytest.param("ks -w -o json", "-w shows a table", id="a watch as data"),
         pytest.param("", "Missing argument 'KIND [NAME]'", id="no kind"),
@@ -227,6 +228,11 @@ def test_bad_input_is_one_sentence(arguments: str, sentence: str) -> None:
     assert (ended.code, ended.out) == (2, "")
     assert sentence in ended.err
     assert ended.err.count("\n") == 1
+
+
+async def test_out_of_time_names_the_option(stage: Stage) -> None:
+    ended = await stage.run("get", "ks", "--timeout", "1ns")
+    assert ended == Ended(124, "", "✗ out of time: 1e-09 s were not enough; --timeout allows more\n")
 
 
 async def test_a_cluster_that_does_not_know_the_kind(verbs_imported: None, imported: None) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from penstock.cli import progress, state
+from penstock.api.annotations import REVISION
+from penstock.cli import progress
 from penstock.cli.access import (
     HOME,
     ContextOption,
@@ -90,7 +91,7 @@ async def _annotate(client: Client, chosen: Chosen, name: str, namespace: str, r
     from penstock.cli.finding import missing
     from penstock.kube.errors import NotFound
 
-    wish = {"metadata": {"annotations": {state.PINNED: revision}}}
+    wish = {"metadata": {"annotations": {REVISION: revision}}}
     try:
         await client.patch(chosen.entry.resource, name, namespace, wish)
     except NotFound as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.api.annotations import REVISION
 from penstock.cli import state
 from penstock.cli.output import Output, printable, tabbed, to_json, to_yaml
 from penstock.cli.progress import GREEN, RED, YELLOW, painted
@@ -140,7 +141,7 @@ class Table:
 
 def summary(entry: Entry, obj: Object) -> dict[str, Any]:
     """An object as data with stable keys; what its kind does not have is left out."""
-    ready, end, origin = state.ready(obj), state.suspended_until(obj), entry.origin(obj)
+    ready, origin = state.ready(obj), entry.origin(obj)
     shown = dict(entry.columns)
     told: dict[str, Any] = {
         "kind": entry.kind.kind,
@@ -150,8 +151,8 @@ def summary(entry: Entry, obj: Object) -> dict[str, Any]:
         "source": str(origin) if origin else None,
         "suspended": state.is_suspended(obj) if "SUSPENDED" in shown else None,
         "suspendReason": state.suspend_reason(obj) or None,
-        "suspendUntil": end.isoformat() if end and state.is_suspended(obj) else None,
-        "pinned": state.annotation(obj, state.PINNED) or None,
+        "suspendUntil": _until(obj) or None,
+        "pinned": state.annotation(obj, REVISION) or None,
         "ready": shown["READY"](obj),
         "reason": ready.reason or None,
         "message": ready.message if state.conditions(obj) else shown["MESSAGE"](obj),
@@ -165,13 +166,13 @@ def _wide(entry: Entry) -> list[tuple[str, Value]]:
     columns: list[tuple[str, Value]] = [("SUSPEND REASON", state.suspend_reason)]
     if entry.kind.kind == "Kustomization":
         columns.append(("SUSPENDED UNTIL", _until))
-        columns.append(("PINNED", lambda obj: state.shortened(state.annotation(obj, state.PINNED))))
+        columns.append(("PINNED", lambda obj: state.shortened(state.annotation(obj, REVISION))))
     return columns
 
 
 def _until(obj: Object) -> str:
     end = state.suspended_until(obj)
-    return end.isoformat() if end and state.is_suspended(obj) else ""
+    return state.moment(end) if end and state.is_suspended(obj) else ""
 
 
 def _full_name(entry: Entry, obj: Object) -> str:

@@ -9,11 +9,10 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from penstock.api.annotations import SUSPEND_REASON, SUSPEND_UNTIL
+
 if TYPE_CHECKING:
     from penstock.kube import Object
-
-PINNED = "penstock.dev/revision"
-"""The annotation that keeps a Kustomization on one revision."""
 
 WAITING = "waiting to be reconciled"
 
@@ -96,22 +95,24 @@ def suspended_until(obj: Object) -> datetime | None:
     """When the suspension ends by itself, if there is one and it does. Only Kustomizations have that."""
     if at(obj, "spec", "suspend") is not True:
         return None  # the note may be left over from one that somebody has ended
-    from penstock.controllers.kustomization.suspension import UNTIL
-
+    told = annotation(obj, SUSPEND_UNTIL) if obj.get("kind") == "Kustomization" else ""
     try:
-        end = datetime.fromisoformat(annotation(obj, UNTIL) if obj.get("kind") == "Kustomization" else "")
+        end = datetime.fromisoformat(told)
     except ValueError:
         return None
     return end if end.tzinfo else end.replace(tzinfo=UTC)
+
+
+def moment(time: datetime) -> str:
+    """A time as Kubernetes writes it, in UTC."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def suspend_reason(obj: Object) -> str:
     """Why the object is suspended, as whoever did it wrote down."""
     if not is_suspended(obj):
         return ""
-    from penstock.controllers.kustomization.suspension import REASON
-
-    return annotation(obj, REASON)
+    return annotation(obj, SUSPEND_REASON)
 
 
 def shortened(words: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from penstock.api.annotations import SUSPEND_REASON, SUSPEND_UNTIL
 from penstock.cli import progress, state
 from penstock.cli.access import (
     HOME,
@@ -115,14 +116,9 @@ def _end(entry: Entry, lasting: str, until: str) -> datetime | None:
 
 def _wish(*, suspend: bool, reason: str = "", end: datetime | None = None) -> Object:
     """The patch; what is not said any more goes, so that an old reason does not explain a new suspension."""
-    from penstock.controllers.kustomization.suspension import REASON, UNTIL
-
-    notes: dict[str, Any] = {REASON: reason or None, UNTIL: _written(end) if end else None}
+    until = state.moment(end) if end else None
+    notes: dict[str, Any] = {SUSPEND_REASON: reason or None, SUSPEND_UNTIL: until}
     return {"metadata": {"annotations": notes}, "spec": {"suspend": True if suspend else None}}
-
-
-def _written(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 async def _suspend(client: Client, chosen: Chosen, namespace: str, wish: Object, end: datetime | None) -> int:
@@ -131,7 +127,7 @@ async def _suspend(client: Client, chosen: Chosen, namespace: str, wish: Object,
     for obj in objects:
         progress.action(f"suspending {entry.human} {state.name(obj)} in {namespace} namespace")
         await client.patch(entry.resource, state.name(obj), namespace, wish)
-        progress.success(f"{entry.human} suspended{f' until {_written(end)}' if end else ''}")
+        progress.success(f"{entry.human} suspended{f' until {state.moment(end)}' if end else ''}")
     for name in missing:
         progress.failure(f"{entry.kind.kind} {name} not found in {namespace} namespace")
     return len(objects)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from penstock.api.annotations import REVISION
 from penstock.kube import ObjectRef
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.kube import Change, Object
 
-ANNOTATION = "penstock.dev/revision"
+ANNOTATION = REVISION
 MOST = 16
 """Revisions of one source that are kept: whoever may write Kustomizations must not be able to fill the disk."""
 _GROUP = "source.toolkit.fluxcd.io"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from penstock.api.annotations import SUSPEND_REASON, SUSPEND_UNTIL
 from penstock.kube.errors import Conflict
 from penstock.runtime import After, Done
 
@@ -13,9 +14,8 @@ if TYPE_CHECKING:
     from penstock.kube import Client, Object, Resource
     from penstock.runtime import Fence, Result
 
-REASON = "penstock.dev/suspend-reason"
-UNTIL = "penstock.dev/suspend-until"
-"""An RFC 3339 time after which `spec.suspend` no longer counts."""
+REASON = SUSPEND_REASON
+UNTIL = SUSPEND_UNTIL
 
 
 def is_suspended(kustomization: Kustomization, now: datetime) -> bool:
