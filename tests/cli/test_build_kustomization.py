@@ -333,7 +333,7 @@ async def test_with_a_cluster(cluster: Cluster, tmp_path: Path, capsys: pytest.C
     assert "encrypted values stay so" in err
     assert ENCODED_MASK in out
     assert await penstock("build", "kustomization", "none", *access, "--path", root) == 1
-    assert 'kustomizations.kustomize.toolkit.fluxcd.io "none" not found' in capsys.readouterr().err
+    assert "Kustomization object 'none' not found in" in capsys.readouterr().err
 
 
 @pytest.mark.real

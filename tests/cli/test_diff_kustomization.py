@@ -200,7 +200,7 @@ async def test_below_a_kustomization(world: World) -> None:
 async def test_what_cannot_be_found_out_is_exit_2(world: World, tmp_path: Path) -> None:
     code, out, err = await world.diff()
     assert (code, out) == (2, "")
-    assert err == '✗ kustomizations.kustomize.toolkit.fluxcd.io "apps" not found\n'
+    assert err == "✗ Kustomization object 'apps' not found in \"NS\" namespace\n"
     assert (await world.diff("--ignore-not-found"))[0] == 0
     await world.declare()
     await world.files({"config.yaml": CONFIG.replace("greeting:", "0greeting:")})

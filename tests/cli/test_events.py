@@ -68,6 +68,7 @@ async def test_which_and_in_which_order(stage: Stage) -> None:
         ("--types Normal,Warning", ["first", "second", "third"]),
         ("--for kustomization", ["first", "second", "third"]),
         ("--for Kustomization/apps", ["second", "fetched", "third"]),
+        ("--for ks/apps", ["second", "fetched", "third"]),
         ("--for kustomization/apps --types=Warning", ["third"]),
     ):
         assert messages(await stage.run("events", *arguments.split())) == expected, arguments

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 OWNED = "kustomize.toolkit.fluxcd.io"
 
 
+WAY = (("ConfigMap", "settings"), ("Kustomization", "apps"), ("GitRepository", "apps"))
+
+
 def owned(stage: Stage, name: str = "apps") -> dict[str, str]:
     return {f"{OWNED}/name": name, f"{OWNED}/namespace": stage.namespace}
 
@@ -66,6 +69,8 @@ Message:         stored artifact for revision '{REVISION}'
     await stage.client.create(SECRETS, belonging, namespace=here)
     ended = await stage.run("trace", "secret/made", "cm/settings", "-o", "json")
     assert [blocks[0]["Object"] for blocks in json.loads(ended.out)] == ["Secret/made", "ConfigMap/settings"]
+    ended = await stage.run("trace", "cm/settings", "-o", "name")
+    assert ended.out.splitlines() == [f"{kind}/{here}/{name}" for kind, name in WAY]
 
 
 @pytest.mark.scenario("cli-13")
@@ -101,7 +106,7 @@ async def test_trace_of_what_nobody_manages(stage: Stage) -> None:
     await stage.client.create(CONFIG_MAPS, body, namespace=stage.namespace)
     for words, code, said in (
         ("cm/mine", 1, "✗ object not managed by Flux"),
-        ("cm/missing", 1, '✗ configmaps "missing" not found'),
+        ("cm/missing", 1, f'✗ configmaps "missing" not found; it was looked for in "{stage.namespace}"'),
         ("cm/lost", 1, "✗ Kustomization object 'gone' not found"),
         ("nonsense/x", 1, '✗ the server doesn\'t have a resource type "nonsense"'),
         ("cm/mine cm/missing", 1, "✗ failed to trace cm/mine in namespace"),
@@ -204,6 +209,7 @@ async def test_check_of_controllers(stage: Stage) -> None:
     missing = f"✗ no controllers found in the '{stage.namespace}' namespace with the label selector"
     assert ended.code == 1
     assert any(line.startswith(missing) for line in ended.err.splitlines())
+    assert "► those of penstock up run outside of the cluster, and are not seen here" in ended.err.splitlines()
     assert "✔ kustomizations.kustomize.toolkit.fluxcd.io/v1" in ended.err.splitlines()
     assert ended.err.splitlines()[-1] == "✗ check failed"
 

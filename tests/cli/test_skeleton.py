@@ -66,7 +66,7 @@ def test_an_unreachable_cluster_is_exit_2(tmp_path: Path) -> None:
     path.write_text(json.dumps(config))
     ended = _penstock("version", "--server", "--kubeconfig", str(path))
     assert ended.returncode == 2
-    assert ended.stderr.startswith(f"✗ cannot connect to http://127.0.0.1:1 ({path}): ")
+    assert ended.stderr == f"✗ cannot connect to http://127.0.0.1:1 ({path}): connection refused\n"
     assert ended.stderr.count("\n") == 1
 
 

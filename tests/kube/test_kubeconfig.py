@@ -95,7 +95,7 @@ GARBAGE: dict[str, tuple[dict[str, Any] | bytes | str, str]] = {
         config(**{"current-context": ""}),
         "FILE: no current-context is set; name one of it",
     ),
-    "no contexts at all": ({"kind": "Config"}, "FILE: no current-context is set; name one of none"),
+    "no contexts at all": ({"kind": "Config"}, "FILE: no current-context is set; it names no contexts, either"),
     "a context that is not there": (
         config(**{"current-context": "other"}),
         "FILE: there is no context 'other'; there is it",

@@ -65,8 +65,14 @@ def ask(
 
     async def connected() -> T:
         settings = await asyncio.to_thread(load, kubeconfig, context=context)
-        async with asyncio.timeout(timeout), connect(settings) as client:
-            return await work(client)
+        limit = asyncio.timeout(timeout)
+        try:
+            async with limit, connect(settings) as client:
+                return await work(client)
+        except TimeoutError as error:
+            if str(error) or not limit.expired():
+                raise
+            raise TimeoutError(f"{timeout:g} s were not enough; --timeout allows more") from error
 
     return asyncio.run(connected())
 

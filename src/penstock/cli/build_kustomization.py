@@ -13,6 +13,7 @@ from penstock.cli.access import HOME, ContextOption, KubeconfigOption, Namespace
 from penstock.cli.artifact_access import patterns
 from penstock.cli.full import for_typer
 from penstock.cli.output import Output, documents, say
+from penstock.cli.quiet import silent
 from penstock.cli.rehearsing import (
     AgeKeyOption,
     FileOption,
@@ -82,11 +83,12 @@ def build_kustomization(
         return found
 
     limit = duration(timeout).seconds
-    objects = (
-        asyncio.run(work(None))
-        if dry_run
-        else ask(work, kubeconfig=kubeconfig, context=context, timeout=limit, elsewhere=True)
-    )
+    with silent():
+        objects = (
+            asyncio.run(work(None))
+            if dry_run
+            else ask(work, kubeconfig=kubeconfig, context=context, timeout=limit, elsewhere=True)
+        )
     sys.stdout.write(_printed(objects, output))
     return 0
 

@@ -155,6 +155,13 @@ def _nothing(_obj: Object) -> str:
     return ""
 
 
+KUSTOMIZATION = _applier(
+    "Kustomization",
+    "kustomizations",
+    lambda obj: state.text(obj, "status", "lastAppliedRevision"),
+    ("spec", "sourceRef"),
+)
+
 ENTRIES: tuple[Entry, ...] = (
     _source("OCIRepository", "oci"),
     _source("Bucket", "bucket"),
@@ -187,12 +194,7 @@ ENTRIES: tuple[Entry, ...] = (
         is_static=lambda _obj: True,
     ),
     _applier("HelmRelease", "helmreleases", _release, ("spec", "chartRef"), ("spec", "chart", "spec", "sourceRef")),
-    _applier(
-        "Kustomization",
-        "kustomizations",
-        lambda obj: state.text(obj, "status", "lastAppliedRevision"),
-        ("spec", "sourceRef"),
-    ),
+    KUSTOMIZATION,
     Entry(KINDS["Receiver"], ("receivers", "receiver"), "receiver", (_SUSPENDED, *_READY), _nothing, done=""),
     Entry(
         KINDS["Provider"],
@@ -219,6 +221,11 @@ ENTRIES: tuple[Entry, ...] = (
 def by_kind(kind: str) -> Entry | None:
     """The row of a kind, in whatever case its name is written."""
     return next((one for one in ENTRIES if one.kind.kind.lower() == kind.lower()), None)
+
+
+def by_word(word: str) -> Entry | None:
+    """The row of a kind by its name, its plural or a short name such as `ks`."""
+    return next((one for one in ENTRIES if word.lower() in _aliases(one.kind.kind)), None)
 
 
 def choose(words: Sequence[str], verb: str) -> Chosen:

@@ -130,6 +130,7 @@ async def controllers(client: Client, namespace: str) -> list[Finding]:
             "controllers",
             ok=False,
             told=f"no controllers found in the '{namespace}' namespace with the label selector '{PART_OF}'",
+            notes=("those of penstock up run outside of the cluster, and are not seen here",),
         )
     ]
 

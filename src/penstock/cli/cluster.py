@@ -23,6 +23,9 @@ DataDirOption = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Where the cluster keeps its objects; without it, in memory.", file_okay=False),
 ]
+RunsInOption = Annotated[
+    Path | None, typer.Option("--data-dir", help="The data directory that it was started with.", file_okay=False)
+]
 PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="The port on 127.0.0.1; 0 takes a free one.")]
 WorkloadsOption = Annotated[
     bool,
@@ -47,7 +50,7 @@ def start(
 
 
 @app.command()
-def stop(data_dir: DataDirOption = None) -> int:
+def stop(data_dir: RunsInOption = None) -> int:
     """Stop the cluster; what has a data directory is there again at the next start."""
     home = Home.of(data_dir)
     pid: int = home.running()["pid"]
@@ -65,7 +68,7 @@ def stop(data_dir: DataDirOption = None) -> int:
 
 
 @app.command()
-def status(data_dir: DataDirOption = None, output: OutputOption = None) -> int:
+def status(data_dir: RunsInOption = None, output: OutputOption = None) -> int:
     """Say whether a cluster runs, and where; exit 1 when none does."""
     told = Home.of(data_dir).running()
     if output is Output.JSON:
@@ -79,7 +82,7 @@ def status(data_dir: DataDirOption = None, output: OutputOption = None) -> int:
 
 
 @app.command()
-def kubeconfig(data_dir: DataDirOption = None) -> int:
+def kubeconfig(data_dir: RunsInOption = None) -> int:
     """Print the admin's kubeconfig of the cluster that runs: penstock cluster kubeconfig > kubeconfig"""
     home = Home.of(data_dir)
     home.running()

@@ -22,6 +22,7 @@ from penstock.cli.access import (
 from penstock.cli.artifact_access import patterns
 from penstock.cli.differences import Compared, rendered, summary
 from penstock.cli.output import say
+from penstock.cli.quiet import silent
 from penstock.cli.rehearsing import (
     AgeKeyOption,
     FileOption,
@@ -96,9 +97,10 @@ def diff_kustomization(
 
     limit = duration(timeout).seconds
     try:
-        found = ask(work, kubeconfig=kubeconfig, context=context, timeout=limit, elsewhere=True)
+        with silent():
+            found = ask(work, kubeconfig=kubeconfig, context=context, timeout=limit, elsewhere=True)
     except PenstockError as error:
-        if ignore_not_found and _is_missing(error, name):
+        if ignore_not_found and _is_missing(error):
             say(f"✔ Kustomization/{namespace}/{name} is not there")
             return 0
         raise DiffFailed(str(error)) from error
@@ -125,7 +127,7 @@ async def _compared(request: Request, client: Client, *, as_account: bool, revea
     return found
 
 
-def _is_missing(error: PenstockError, name: str) -> bool:
-    from penstock.kube.errors import NotFound
+def _is_missing(error: PenstockError) -> bool:
+    from penstock.cli.finding import Missing
 
-    return isinstance(error, NotFound) and error.status.name == name and error.status.kind == "kustomizations"
+    return isinstance(error, Missing)

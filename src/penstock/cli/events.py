@@ -19,7 +19,7 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.ages import ago
-from penstock.cli.catalogue import Entry, by_kind
+from penstock.cli.catalogue import Entry, by_kind, by_word
 from penstock.cli.flags import Option
 from penstock.cli.output import Output, printable, tabbed, to_json, to_yaml
 from penstock.errors import UsageError
@@ -94,7 +94,7 @@ def _about(text: str) -> tuple[Entry | None, str]:
     kind, _, name = text.partition("/")
     if not kind:
         raise UsageError("--for: the object is written as KIND or KIND/NAME, such as Kustomization/apps")
-    entry = by_kind(kind)
+    entry = by_word(kind)
     if entry is None:
         raise UsageError(f"--for: '{kind}' is not a recognized Flux kind")
     return entry, name

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import gc
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -53,6 +54,11 @@ class Home:
         state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
         return cls(Path(state) / "penstock" / "cluster")
 
+    def command(self, verb: str) -> str:
+        """What a person types to have something done to the cluster of this place."""
+        place = "" if self == Home.of(None) else f" --data-dir {shlex.quote(str(self.folder))}"
+        return f"penstock cluster {verb}{place}"
+
     @property
     def kubeconfig(self) -> Path:
         return self.folder / "kubeconfig"
@@ -71,7 +77,7 @@ class Home:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self.folder / "cluster.lock").open("ab") as file:
             if not _locked(file):
-                raise UsageError(f"a cluster runs already at {self.folder}; stop it with 'penstock cluster stop'")
+                raise UsageError(f"a cluster runs already at {self.folder}; stop it with '{self.command('stop')}'")
             yield
 
     def running(self) -> dict[str, Any]:
@@ -83,7 +89,7 @@ class Home:
                     return told
         except (FileNotFoundError, orjson.JSONDecodeError):
             pass
-        raise NotRunning(f"no cluster runs at {self.folder}; start one with 'penstock cluster start'")
+        raise NotRunning(f"no cluster runs at {self.folder}; start one with '{self.command('start')}'")
 
     def tell(self, server: str, data_dir: Path | None) -> None:
         from penstock.embedded.server.keys import write_private
@@ -143,7 +149,7 @@ async def _run(home: Home, data_dir: Path | None, port: int, *, workloads: bool)
         gc.freeze()
         gc.enable()
         home.tell(running.server, data_dir)
-        _say(f"the cluster runs at {running.server}; stop it with Ctrl-C or 'penstock cluster stop'")
+        _say(f"the cluster runs at {running.server}; stop it with Ctrl-C or '{home.command('stop')}'")
         print(f"export KUBECONFIG={running.kubeconfig}", flush=True)
         _say_ready()
         await stopped.wait()
@@ -181,7 +187,7 @@ def _detach(home: Home, data_dir: Path | None, port: int, *, workloads: bool) ->
         lines = home.log.read_text(errors="replace").strip().splitlines()
         raise StartFailed(lines[-1].lstrip("✗ ") if lines else "the cluster ended before it was ready")
     told = home.running()
-    _say(f"the cluster runs at {told['server']}; stop it with 'penstock cluster stop'")
+    _say(f"the cluster runs at {told['server']}; stop it with '{home.command('stop')}'")
     print(f"export KUBECONFIG={home.kubeconfig}")
     return 0
 

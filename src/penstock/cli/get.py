@@ -80,6 +80,7 @@ def get(
     )
     if len(chosen.names) > 1:
         raise UsageError("penstock get shows all objects or one: give one name, or none")
+    _check_labels(labels)
     selection = Selection(None if everywhere else namespace, chosen.names[0] if chosen.names else None, labels)
     if watch:
         ask(lambda client: follow(client, chosen.entry, selection, show), kubeconfig=kubeconfig, context=context)
@@ -92,6 +93,16 @@ def get(
     )
     sys.stdout.write(show.everything(found))
     return 0
+
+
+def _check_labels(text: str) -> None:
+    """The API server would say the same, but not which option it speaks of."""
+    from penstock.labels import BadSelector, parse_selector
+
+    try:
+        parse_selector(text)
+    except BadSelector as error:
+        raise UsageError(f"-l: '{text}' is not a label selector: {error}") from error
 
 
 def _check_watch(chosen: Chosen, output: Output | None) -> None:
@@ -108,8 +119,15 @@ async def collect(client: Client, chosen: Chosen, selection: Selection) -> list[
         if not objects:
             raise _nothing(chosen.entry, selection)
         return [(chosen.entry, objects)]
-    every = await asyncio.gather(*(_known(client, entry, selection) for entry in chosen.entries))
-    return list(zip(chosen.entries, every, strict=True))
+    every = await asyncio.gather(
+        *(_known(client, entry, selection) for entry in chosen.entries), return_exceptions=True
+    )
+    found: list[tuple[Entry, list[Object]]] = []
+    for entry, answer in zip(chosen.entries, every, strict=True):
+        if isinstance(answer, BaseException):
+            raise answer  # of several, the same one every time
+        found.append((entry, answer))
+    return found
 
 
 async def _known(client: Client, entry: Entry, selection: Selection) -> list[Object]:

@@ -109,7 +109,7 @@ def uninstall(
     context: ContextOption = None,
     timeout: TimeoutOption = "5m",
 ) -> int:
-    """Take the controllers out of a cluster. Whatever they applied stays, and keeps running."""
+    """Whatever they applied stays, and keeps running."""
     if not (dry_run or silent) and not typer.confirm(f"Take penstock out of {namespace}?", err=True):
         raise UsageError("nothing was deleted")
 

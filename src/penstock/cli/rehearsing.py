@@ -132,13 +132,14 @@ async def _first(request: Request, client: Client | None, stack: AsyncExitStack)
 async def _kustomization(request: Request, client: Client | None) -> Kustomization:
     from penstock.api import decode
     from penstock.api.kustomization import Kustomization
-    from penstock.controllers.kustomization.parts import KUSTOMIZATIONS
+    from penstock.cli.catalogue import KUSTOMIZATION
+    from penstock.cli.finding import read
 
     if request.file is not None:
         return decode(await asyncio.to_thread(_from_file, request.file, request), Kustomization)
     if client is None:
         raise UsageError("without a cluster, name a file with the Kustomization, with -f")
-    return decode(await client.get(KUSTOMIZATIONS, request.name, request.namespace), Kustomization)
+    return decode(await read(client, KUSTOMIZATION, request.name, request.namespace), Kustomization)
 
 
 def _from_file(file: Path, request: Request) -> dict[str, Any]:

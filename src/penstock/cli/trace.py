@@ -18,7 +18,7 @@ from penstock.cli.access import (
     duration,
 )
 from penstock.cli.ages import local
-from penstock.cli.catalogue import by_kind
+from penstock.cli.catalogue import KUSTOMIZATION, by_kind
 from penstock.cli.flags import Argument, Option
 from penstock.cli.output import Output, printable, to_json, to_yaml
 from penstock.errors import PenstockError, UsageError
@@ -38,6 +38,10 @@ ORIGINS = (
 
 Block = list[tuple[str, str]]
 """Titles and values, in the order in which they are shown."""
+
+
+class NotThere(PenstockError):
+    """There is no such object."""
 
 
 class NotManaged(PenstockError):
@@ -113,7 +117,7 @@ class Tracer:
         self._client = client
 
     async def trace(self, resource: Resource, name: str, namespace: str) -> list[Block]:
-        obj = await self._client.get(resource, name, namespace)
+        obj = await self._read(resource, name, namespace)
         owner = await self._manager({**obj, "kind": resource.kind}, HIGHEST)
         if owner is None:
             raise NotManaged("object not managed by Flux")
@@ -121,6 +125,14 @@ class Tracer:
         if state.namespace(obj):
             first.append(("Namespace", state.namespace(obj)))
         return [[*first, ("Status", "Managed by Flux")], *await self._kustomization(*owner)]
+
+    async def _read(self, resource: Resource, name: str, namespace: str) -> Object:
+        from penstock.kube.errors import NotFound
+
+        try:
+            return await self._client.get(resource, name, namespace)
+        except NotFound as error:
+            raise NotThere(f'{error}; it was looked for in "{namespace}", and -n names another namespace') from error
 
     async def _manager(self, obj: Object, steps: int) -> tuple[str, str] | None:
         """Name and namespace of the Kustomization that manages the object, or the one that the object belongs to."""
@@ -148,9 +160,7 @@ class Tracer:
     async def _kustomization(self, name: str, namespace: str) -> list[Block]:
         from penstock.cli.finding import read
 
-        entry = by_kind("Kustomization")
-        if entry is None:
-            raise NotManaged("object not managed by Flux")
+        entry = KUSTOMIZATION
         obj = await read(self._client, entry, name, namespace)
         block: Block = [("Kustomization", name), ("Namespace", namespace)]
         if target := state.text(obj, "spec", "targetNamespace"):
@@ -200,7 +210,16 @@ def _shown(found: Sequence[Sequence[Block]], output: Output | None) -> str:
     if output in {Output.JSON, Output.YAML}:
         data = [[dict(block) for block in blocks] for blocks in found]
         return to_json(data) if output is Output.JSON else to_yaml(data)
+    if output is Output.NAME:
+        return "".join(f"{_name(block)}\n" for blocks in found for block in blocks)
     return "---\n".join("\n" + "---\n".join(map(_text, blocks)) for blocks in found)
+
+
+def _name(block: Block) -> str:
+    """Kind, namespace and name of what a block is about; its first line names it."""
+    title, told = block[0]
+    kind, name = told.split("/", 1) if title == "Object" else (title, told)
+    return printable("/".join(part for part in (kind, dict(block).get("Namespace", ""), name) if part))
 
 
 def _text(block: Block) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-import structlog
-
 from penstock.cli import state
+from penstock.cli.quiet import silent
 from penstock.errors import PenstockError
 from penstock.kube import WatchCache
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator
+    from collections.abc import AsyncGenerator, Callable
 
     from penstock.cli.catalogue import Entry
     from penstock.kube import Change, Client, Object
@@ -69,7 +68,7 @@ async def following(*caches: WatchCache[Object]) -> AsyncGenerator[asyncio.Event
 
     for cache in caches:
         cache.subscribe(tell)
-    with _silent():
+    with silent():
         running = [asyncio.create_task(cache.run()) for cache in caches]
         try:
             yield changed
@@ -77,20 +76,6 @@ async def following(*caches: WatchCache[Object]) -> AsyncGenerator[asyncio.Event
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-
-
-@contextmanager
-def _silent() -> Generator[None]:
-    """No log lines among the words of a verb: a watch that breaks is opened again, and a wait tells its trouble."""
-    before = structlog.get_config() if structlog.is_configured() else None
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("critical"))
-    try:
-        yield
-    finally:
-        if before is None:
-            structlog.reset_defaults()
-        else:
-            structlog.configure(**before)
 
 
 def finished(obj: Object) -> state.Ready | None:

@@ -116,7 +116,8 @@ class KubeConfig(msgspec.Struct, frozen=True):
         """The named context, or the current one."""
         wanted = name or self.current_context
         if not wanted:
-            raise ConfigError(f"{self.origin}: no current-context is set; name one of {_listed(self.contexts)}")
+            known = f"name one of {_listed(self.contexts)}" if self.contexts else "it names no contexts, either"
+            raise ConfigError(f"{self.origin}: no current-context is set; {known}")
         return self._look_up("context", self.contexts, wanted)
 
     def cluster(self, context: Context) -> Cluster:

@@ -306,7 +306,7 @@ class _translated:  # noqa: N801 - reads as a word in `with _translated(...)`
         if isinstance(error, aiohttp.ClientHttpProxyError | aiohttp.ClientProxyConnectionError):
             raise Unreachable(f"the proxy on the way to {where} does not let us through", sent=False) from error
         if isinstance(error, aiohttp.ClientConnectorError):
-            reason = error.os_error.strerror or _told(error.os_error)
+            reason = _reason(error.os_error)
             raise Unreachable(f"cannot connect to {where}: {reason}", sent=False) from error
         if isinstance(error.__cause__, ssl.SSLError) and "ALERT" in (error.__cause__.reason or ""):
             # In TLS 1.3 a server judges our certificate after the handshake; it reads no request before.
@@ -323,6 +323,13 @@ def _tls_problem(error: aiohttp.ClientConnectorCertificateError | aiohttp.Client
 def _tls_reason(error: BaseException) -> str:
     reason: str = getattr(error, "reason", "") or str(error)
     return reason.replace("_", " ").lower()
+
+
+def _reason(error: OSError) -> str:
+    """Why a connection was not made; what asyncio says of a refused one is an address, which stands there already."""
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
+    return error.strerror or _told(error)
 
 
 def _told(error: BaseException) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
+from penstock.cli.foreground import Home
 from penstock.embedded import ClusterError, cluster
 from penstock.kube import connect, load
 from penstock.kube.resources import CONFIG_MAPS
@@ -80,6 +81,12 @@ async def test_a_detached_cluster_runs_until_it_is_stopped(tmp_path: Path) -> No
     for verb in ("status", "stop", "kubeconfig"):
         code, out, err = await command(verb, home=tmp_path)
         assert (code, out, "no cluster runs" in err) == (1, "", True)
+
+
+def test_the_command_to_stop_it_names_its_place(tmp_path: Path) -> None:
+    place = tmp_path / "my cluster"
+    assert Home.of(place).command("stop") == f"penstock cluster stop --data-dir '{place}'"
+    assert Home.of(None).command("stop") == "penstock cluster stop"
 
 
 async def test_kill_9_loses_nothing_and_the_token_stays_good(tmp_path: Path) -> None:
