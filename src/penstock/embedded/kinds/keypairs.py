@@ -1,73 +1,101 @@
-"""Certificates and keys of TLS Secrets: what the API server says about pairs that do not fit together.
-
-They are stored all the same. What is wrong inside of a certificate or a key is told in fewer words than Go has.
-"""
+"""Whether the certificate and the key of a TLS Secret belong together, in the words of Go's library."""
 
 from __future__ import annotations
 
 import base64
+import binascii
 import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
-_BLOCK = re.compile(rb"-----BEGIN ([^\n-]*)-----\r?\n.*?-----END \1-----", re.DOTALL)
-_KEY = re.compile(r".*PRIVATE KEY$")
+_BLOCK = re.compile(rb"^-----BEGIN ([^\n-]*)-----[ \t\r]*\n(.*?)^-----END \1-----[ \t\r]*$", re.DOTALL | re.MULTILINE)
 
 
 def key_pair_warnings(new: Object, _: Object | None) -> list[str]:
-    """The warning for a Secret with a certificate and a key that no server could use."""
-    if new.get("type") != "kubernetes.io/tls":
+    """The warning for a Secret with a certificate and a key that no server could use; it is stored all the same."""
+    if new["type"] != "kubernetes.io/tls":
         return []
-    certificate, key = (base64.b64decode(new.get("data", {}).get(name) or "") for name in ("tls.crt", "tls.key"))
-    warning = _certificate_words(certificate) or _key_words(key) or _match_words(certificate, key)
-    return [f"tls: {warning}"] if warning else []
+    data = new.get("data", {})
+    problem = _problem(data.get("tls.crt") or "", data.get("tls.key") or "")
+    return [problem] if problem else []
 
 
-def _types(data: bytes) -> list[str]:
-    return [match[1].decode("latin-1") for match in _BLOCK.finditer(data)]
+def _problem(certificate: str, key: str) -> str:
+    """What is wrong with a pair, both in base64; empty when they fit. Malformed certificates are all told alike."""
+    blocks, keys = _blocks(certificate), _blocks(key)
+    found = next((data for kind, data in blocks if kind == "CERTIFICATE"), None)
+    if found is None:
+        return _no_certificate([kind for kind, _ in blocks])
+    secret = next(((kind, data) for kind, data in keys if _is_key(kind)), None)
+    if secret is None:
+        return _no_key([kind for kind, _ in keys])
+    return _mismatch(found, *secret)
 
 
-def _certificate_words(data: bytes) -> str:
-    found = _types(data)
-    if "CERTIFICATE" in found:
-        return ""
-    if not found:
-        return "failed to find any PEM data in certificate input"
-    if len(found) == 1 and _KEY.match(found[0]):
+def _blocks(text: str) -> list[tuple[str, bytes]]:
+    data = base64.b64decode(text)
+    made: list[tuple[str, bytes]] = []
+    for match in _BLOCK.finditer(data):
+        # Headers of a block end with an empty line.
+        body = match[2].rpartition(b"\n\n")[2]
+        try:
+            made.append((match[1].decode(), base64.b64decode(b"".join(body.split()), validate=True)))
+        except (binascii.Error, UnicodeDecodeError):
+            continue
+    return made
+
+
+def _is_key(kind: str) -> bool:
+    return kind == "PRIVATE KEY" or kind.endswith(" PRIVATE KEY")
+
+
+def _no_certificate(skipped: list[str]) -> str:
+    if not skipped:
+        return "tls: failed to find any PEM data in certificate input"
+    if len(skipped) == 1 and skipped[0].endswith("PRIVATE KEY"):
         return (
-            "failed to find certificate PEM data in certificate input, but did find a private key; "
-            "PEM inputs may have been switched"
+            "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may "
+            "have been switched"
         )
-    return f'failed to find "CERTIFICATE" PEM block in certificate input {_skipped(found)}'
+    told = " ".join(skipped)
+    return (
+        'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following '
+        f"types: [{told}]"
+    )
 
 
-def _skipped(found: list[str]) -> str:
-    return f"after skipping PEM blocks of the following types: [{' '.join(found)}]"
+def _no_key(skipped: list[str]) -> str:
+    if not skipped:
+        return "tls: failed to find any PEM data in key input"
+    if skipped == ["CERTIFICATE"]:
+        return "tls: found a certificate rather than a key in the PEM for the private key"
+    told = " ".join(skipped)
+    return (
+        'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the '
+        f"following types: [{told}]"
+    )
 
 
-def _key_words(data: bytes) -> str:
-    found = _types(data)
-    if any(_KEY.match(each) for each in found):
-        return ""
-    if not found:
-        return "failed to find any PEM data in key input"
-    if len(found) == 1 and found[0] == "CERTIFICATE":
-        return "found a certificate rather than a key in the PEM for the private key"
-    return f'failed to find PEM block with type ending in "PRIVATE KEY" in key input {_skipped(found)}'
-
-
-def _match_words(certificate: bytes, key: bytes) -> str:
+def _mismatch(found: bytes, kind: str, data: bytes) -> str:
     # Rarely needed, and slow to import.
-    from cryptography import x509
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.x509 import load_der_x509_certificate
 
     try:
-        public = x509.load_pem_x509_certificate(certificate).public_key()
-        private = load_pem_private_key(key, None).public_key()
-    except (ValueError, TypeError):
-        return ""
-    if type(public) is not type(private):
-        return "private key type does not match public key type"
-    return "" if public == private else "private key does not match public key"
+        public = load_der_x509_certificate(found).public_key()
+    except ValueError:
+        return "x509: malformed certificate"
+    pem = b"-----BEGIN %s-----\n%s-----END %s-----\n" % (kind.encode(), base64.encodebytes(data), kind.encode())
+    try:
+        own = serialization.load_pem_private_key(pem, None).public_key()
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return "tls: failed to parse private key"
+    if type(public) is not type(own):
+        return "tls: private key type does not match public key type"
+    form = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    if public.public_bytes(*form) != own.public_bytes(*form):
+        return "tls: private key does not match public key"
+    return ""
