@@ -76,14 +76,16 @@ def created(sent: Object) -> Answer:
     metadata = obj["metadata"]
     metadata.update(uid=UID, creationTimestamp=NOW)
     metadata.pop("resourceVersion", None)
+    admission, attempt = _attempt("CREATE", obj, None)
     try:
-        _admit("CREATE", obj, None)
+        admission.admit(attempt)
+        found.prepare_create(obj)
+        problems = found.validate_create(obj)
+        if problems:
+            return Answer(422, _causes((one.field, one.reason, one.message) for one in problems))
+        admission.validate(attempt)
     except StatusError as error:
         return _refused(error)
-    found.prepare_create(obj)
-    problems = found.validate_create(obj)
-    if problems:
-        return Answer(422, _causes((one.field, one.reason, one.message) for one in problems))
     return Answer(201, settled(obj))
 
 
@@ -95,15 +97,16 @@ def updated(sent: Object, old: Object, subresource: str) -> Answer:
         return refusal
     if not new["metadata"].get("resourceVersion"):
         new["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"]
-    if not subresource:
-        try:
-            _admit("UPDATE", new, before)
-        except StatusError as error:
-            return _refused(error)
-    found.prepare_update(new, before, subresource)
-    problems = found.validate_update(new, before, subresource)
-    if problems:
-        return Answer(422, _causes((one.field, one.reason, one.message) for one in problems))
+    admission, attempt = _attempt("UPDATE", new, before, subresource)
+    try:
+        admission.admit(attempt)
+        found.prepare_update(new, before, subresource)
+        problems = found.validate_update(new, before, subresource)
+        if problems:
+            return Answer(422, _causes((one.field, one.reason, one.message) for one in problems))
+        admission.validate(attempt)
+    except StatusError as error:
+        return _refused(error)
     return Answer(200, settled(new))
 
 
@@ -161,11 +164,14 @@ def _refused(error: StatusError) -> Answer:
     return Answer(error.code, error.message)
 
 
-def _admit(operation: Operation, obj: Object, old: Object | None) -> None:
+def _attempt(
+    operation: Operation, obj: Object, old: Object | None, subresource: str = ""
+) -> tuple[KindAdmission, Attempt]:
+    """A write, and the admission plugins that look at it."""
     metadata = obj["metadata"]
     group, _, version = obj["apiVersion"].rpartition("/")
     resource = ServedResource(group, version, "", "", obj["kind"], namespaced="namespace" in metadata, verbs=())
     taken = [] if old is None or obj["kind"] != "Service" else [old]
     admission = KindAdmission(Known(), ServiceAddresses(taken))
     namespace, name = metadata.get("namespace", ""), metadata.get("name") or ""
-    admission.admit(Attempt(operation, SYSTEM, resource, "", namespace, name, obj, old, dry_run=True))
+    return admission, Attempt(operation, SYSTEM, resource, subresource, namespace, name, obj, old, dry_run=True)

@@ -41,9 +41,10 @@ def admitted(obj: Object, *world: Object, old: Object | None = None) -> Object:
     resource = ServedResource(group, version, "", "", obj["kind"], namespaced=True, verbs=())
     operation: Operation = "CREATE" if old is None else "UPDATE"
     name = obj["metadata"]["name"]
-    KindAdmission(World(*world)).admit(
-        Attempt(operation, SYSTEM, resource, "", "default", name, obj, old, dry_run=False)
-    )
+    admission = KindAdmission(World(*world))
+    attempt = Attempt(operation, SYSTEM, resource, "", "default", name, obj, old, dry_run=False)
+    admission.admit(attempt)
+    admission.validate(attempt)
     return obj
 
 

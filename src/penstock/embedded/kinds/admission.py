@@ -53,6 +53,9 @@ class KindAdmission:
             ("", "PersistentVolumeClaim"): self._claim,
             (_STORAGE, "VolumeAttributesClass"): self._attributes_class,
             (_NETWORKING, "Ingress"): self._ingress,
+        }
+        self._checks: dict[tuple[str, str], Callable[[Attempt], None]] = {
+            ("", "PersistentVolumeClaim"): self._resize,
             ("scheduling.k8s.io", "PriorityClass"): self._priority_class,
         }
 
@@ -69,6 +72,12 @@ class KindAdmission:
         step = self._steps.get((attempt.resource.group, attempt.resource.kind))
         if step is not None:
             step(attempt)
+
+    def validate(self, attempt: Attempt) -> None:
+        """What is refused for the sake of others, once the object itself is sound."""
+        check = self._checks.get((attempt.resource.group, attempt.resource.kind))
+        if check is not None and not attempt.subresource and attempt.obj is not None:
+            check(attempt)
 
     def changed(self, change: Change) -> None:
         """Keep count of the addresses of Services."""
@@ -197,7 +206,6 @@ class KindAdmission:
     def _claim(self, attempt: Attempt) -> None:
         claim = attempt.obj or {}
         if attempt.operation == "UPDATE":
-            self._resize(attempt, claim)
             return
         if "storageClassName" not in claim["spec"]:
             annotations = claim["metadata"].get("annotations", {})
@@ -210,8 +218,10 @@ class KindAdmission:
         marked = [one for one in self._lookup.list(_STORAGE, "StorageClass") if _is_marked(one, *_DEFAULT_CLASS)]
         return _newest(marked)
 
-    def _resize(self, attempt: Attempt, claim: Object) -> None:
-        old = attempt.old or {}
+    def _resize(self, attempt: Attempt) -> None:
+        claim, old = attempt.obj or {}, attempt.old
+        if old is None:
+            return
         size, before = (_storage(one) for one in (claim, old))
         if size <= before:
             return

@@ -47,7 +47,7 @@ def install(plugins: Plugins, context: Context) -> None:
     lookup = ApiLookup(context.api)
     admission = KindAdmission(lookup)
     plugins.admission.append(admission)
-    plugins.validation.append(ResizeValidation(lookup))
+    plugins.validation += [admission, ResizeValidation(lookup)]
     plugins.observers.append(admission)
     plugins.startup.append(make_priority_classes)
 
