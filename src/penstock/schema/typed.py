@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.schema.gotypes import STRUCTS, fields_of, go_name, type_of
+from penstock.schema.mistakes import told
 from penstock.schema.scalars import INT_LIMITS, SCALARS, Codec, DecodeError, Mismatch, json_type, string
 
 Object = dict[str, Any]
@@ -49,8 +50,8 @@ class Reader:
             return None
         try:
             made: Object = self.struct(type_name)(obj)
-        except Mismatch as mismatch:
-            raise DecodeError(mismatch.sentence()) from None
+        except (Mismatch, DecodeError) as error:
+            raise told(f"@{type_name}", obj, error, codec=self._codec) from None
         return made
 
     def struct(self, type_name: str) -> Codec:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterator
 
     from penstock.kube.resources import Object
@@ -86,6 +87,24 @@ def mutations(obj: Object, skip: frozenset[Path] = frozenset()) -> Iterator[Muta
                 continue
             if other != value or type(other) is not type(value):
                 yield Mutation(path, other)
+
+
+def pairs(obj: Object, choose: random.Random, count: int) -> Iterator[tuple[str, Object]]:
+    """Objects with two changes in different places, and what was changed."""
+    found = list(mutations(obj))
+    while count:
+        one, other = choose.sample(found, 2)
+        length = min(len(one.path), len(other.path))
+        if one.path[:length] == other.path[:length] or _moves(one, other):
+            continue
+        count -= 1
+        yield f"{one} and {other}", other(one(obj))
+
+
+def _moves(one: Mutation, other: Mutation) -> bool:
+    """Whether the first takes an item out of a list in which the second one counts."""
+    last = len(one.path) - 1
+    return one.removes and isinstance(one.path[last], int) and one.path[:last] == other.path[:last]
 
 
 def _others(value: Any) -> tuple[Any, ...]:

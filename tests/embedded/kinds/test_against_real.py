@@ -16,14 +16,16 @@ import pytest
 
 from penstock.embedded.kinds import rules
 from tests.embedded.kinds.answers import created, updated
-from tests.embedded.kinds.mutations import Mutation, Path, mutations, samples, sparse
+from tests.embedded.kinds.mutations import Mutation, Path, mutations, pairs, samples, sparse
 from tests.embedded.kinds.plane import plane
 
 if TYPE_CHECKING:
     from penstock.kube.resources import Object
 
-CASES = os.environ.get("PENSTOCK_KINDS_CASES", "15")
+CASES = os.environ.get("PENSTOCK_KINDS_CASES", "12")
 SEED = int(os.environ.get("PENSTOCK_KINDS_SEED", "1"))
+PAIRS = 4
+"""How many objects with two changes each are tried besides."""
 SAMPLES, SPARSE = samples(), sparse()
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
@@ -50,6 +52,7 @@ async def test_new_objects_get_the_same_answer(seed: int) -> None:
         await asyncio.gather(*(compare("as it is", obj) for obj in SPARSE))
         for sample in SAMPLES:
             objects = [("as it is", sample), *((str(one), one(sample)) for one in chosen(sample, choose))]
+            objects += pairs(sample, choose, PAIRS)
             await asyncio.gather(*(compare(told, obj) for told, obj in objects))
     assert not differences, "\n".join(differences[:20])
 

@@ -70,3 +70,35 @@ def test_wrong_types_are_told_in_the_words_of_go(fields: dict[str, Any], words: 
     with pytest.raises(DecodeError) as caught:
         decode(config_map(**fields))
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param(
+            {"storageClassName": {}, "resources": {"limits": {"storage": "x"}}},
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+            id="a quantity that cannot be read is told first",
+        ),
+        pytest.param(
+            {"storageClassName": {}, "volumeName": 1},
+            "json: cannot unmarshal object into Go struct field PersistentVolumeClaimSpec.spec.storageClassName of type "
+            "string",
+            id="of values of wrong types the first is told",
+        ),
+    ],
+)
+def test_which_of_two_mistakes_is_told(spec: dict[str, Any], words: str) -> None:
+    with pytest.raises(DecodeError) as refused:
+        decode({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "a"}, "spec": spec})
+    assert str(refused.value) == words
+
+
+def test_a_reader_of_its_own_knows_where_its_value_stands() -> None:
+    update = {"rollingUpdate": {"maxUnavailable": []}, "type": []}
+    with pytest.raises(DecodeError) as refused:
+        decode({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {}, "spec": {"updateStrategy": update}})
+    assert str(refused.value) == (
+        "json: cannot unmarshal array into Go struct field "
+        "RollingUpdateDaemonSet.spec.updateStrategy.rollingUpdate.maxUnavailable of type int32"
+    )
