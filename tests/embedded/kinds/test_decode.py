@@ -82,8 +82,8 @@ def test_wrong_types_are_told_in_the_words_of_go(fields: dict[str, Any], words: 
         ),
         pytest.param(
             {"storageClassName": {}, "volumeName": 1},
-            "json: cannot unmarshal object into Go struct field PersistentVolumeClaimSpec.spec.storageClassName of type "
-            "string",
+            "json: cannot unmarshal object into Go struct field PersistentVolumeClaimSpec.spec.storageClassName "
+            "of type string",
             id="of values of wrong types the first is told",
         ),
     ],
