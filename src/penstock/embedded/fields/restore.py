@@ -47,10 +47,7 @@ def restore_problem(value: Any, schema: Schema, type_: str | None = None) -> str
 
 def alone(error: object) -> str:
     """What a type with a reader of its own says: it sees one value, and not where that stands."""
-    words = str(error)
-    if words.startswith("illegal base64"):
-        return f"error decoding from json: {words}"
-    return _PLACE.sub("Go value of type", words)
+    return _PLACE.sub("Go value of type", str(error))
 
 
 def _type_of(value: Any) -> str:
