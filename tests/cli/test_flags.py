@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from penstock.cli import full, main
-from penstock.cli.flags import read
+from penstock.cli import completion, full, main
+from penstock.cli.flags import options, read
 from penstock.cli.verbs import VERBS
 
 if TYPE_CHECKING:
@@ -130,6 +130,15 @@ def test_complaints_are_one_sentence(capsys: pytest.CaptureFixture[str], line: s
     assert main(line.split()) == 2
     sentence = capsys.readouterr().err
     assert sentence == f"✗ {told}; see 'penstock get --help'\n"
+
+
+@pytest.mark.parametrize("verb", ["get", "tree", "events", "logs", "suspend", "resume", "export", "trace", "crds"])
+def test_the_options_are_those_that_typer_knows(verb: str) -> None:
+    target = function(verb)
+    known = options(target)
+    assert known is not None
+    by_typer = completion._options(completion._command(verb, target))
+    assert {name: one.is_flag for name, one in known.items()} == {name: one.is_flag for name, one in by_typer.items()}
 
 
 def test_a_verb_that_asks_a_cluster_imports_no_more_than_it_needs() -> None:

@@ -214,6 +214,7 @@ async def test_the_same_bytes_as_flux(stage: Stage) -> None:
         pytest.param("ks --status-selector =true", "expected status selector in type=status", id="no type"),
         pytest.param("sources", "say which kind of source: oci, bucket, git", id="sources of no kind"),
         pytest.param("kustomizatio", "did you mean 'kustomization'?", id="a mistyped kind"),
+        pytest.param("secrets", "'secrets' is not a kind that penstock get knows; see", id="a kind of Kubernetes"),
         pytest.param("sources kustomization", "is not a kind that penstock get knows", id="what is no source"),
         pytest.param("ks a b", "give one name, or none", id="two names"),
         pytest.param("ks -l a=b,", "-l: 'a=b,' is not a label selector: found '',", id="labels that make no sense"),

@@ -278,6 +278,6 @@ def _find(word: str, among: Sequence[Entry], verb: str) -> Entry:
     from difflib import get_close_matches
 
     known = [known for entry in among for known in entry.words]
-    close = get_close_matches(word.lower(), known, n=1)
+    close = get_close_matches(word.lower(), known, n=1, cutoff=0.75)  # below that, pods would be providers
     advice = f"did you mean {close[0]!r}?" if close else f"see 'penstock {verb} --help'"
     raise UsageError(f"{word!r} is not a kind that penstock {verb} knows; {advice}")

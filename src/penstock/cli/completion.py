@@ -7,9 +7,11 @@ of objects come from the cluster, if that answers at once.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from penstock.cli import flags
 from penstock.cli.flags import Argument
 from penstock.cli.verbs import VERBS
 from penstock.errors import UsageError
@@ -79,8 +81,12 @@ def _candidates(before: Sequence[str], begun: str) -> Iterable[str]:
     verb, *rest = before
     if verb not in VERBS or VERBS[verb].fast:
         return ()
-    command = _command(verb)
-    options = _options(command)
+    target = getattr(import_module(VERBS[verb].module), VERBS[verb].attribute)
+    options = flags.options(target)
+    command = None
+    if options is None:
+        command = _command(verb, target)
+        options = _options(command)
     if rest and rest[-1] in options and not options[rest[-1]].is_flag:
         return _values(options[rest[-1]], rest)
     if begun.startswith("-"):
@@ -92,15 +98,12 @@ def _candidates(before: Sequence[str], begun: str) -> Iterable[str]:
     return getattr(command, "commands", ())
 
 
-def _command(verb: str) -> Any:
+def _command(verb: str, target: Any) -> Any:
     """The command as Typer made it, of which the names of the options are read."""
-    from importlib import import_module
-
     import typer
 
     from penstock.cli.full import for_typer
 
-    target = getattr(import_module(VERBS[verb].module), VERBS[verb].attribute)
     if isinstance(target, typer.Typer):
         return typer.main.get_command(target)
     app = typer.Typer(add_completion=False)

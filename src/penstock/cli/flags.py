@@ -49,6 +49,10 @@ class Parameter:
     several: bool
     default: Any
 
+    @property
+    def is_flag(self) -> bool:
+        return self.type is bool
+
 
 class Odd(Exception):
     """Something that Typer has to look at."""
@@ -63,6 +67,17 @@ def read(verb: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | Non
         return _Reading(parameters, words).result()
     except Odd:
         return None
+
+
+def options(verb: Callable[..., Any]) -> dict[str, Parameter] | None:
+    """The options of a verb by their names; None where only Typer knows them."""
+    if not isinstance(verb, FunctionType):
+        return None
+    try:
+        found = list(_parameters(verb))
+    except Odd:
+        return None
+    return {name: one for one in found for names in _names(one) for name in names.split("/")}
 
 
 def _parameters(verb: Callable[..., Any]) -> Iterator[Parameter]:
@@ -82,8 +97,8 @@ class _Reading:
         self._words = iter(words)
         self._given: dict[str, Any] = {}
         self._places: list[str] = []
-        self._values = {name: one for one in parameters if one.type is not bool for name in _names(one)}
-        self._flags = {name: (one, is_on) for one in parameters if one.type is bool for name, is_on in _switches(one)}
+        self._values = {name: one for one in parameters if not one.is_flag for name in _names(one)}
+        self._flags = {name: (one, is_on) for one in parameters if one.is_flag for name, is_on in _switches(one)}
 
     def result(self) -> dict[str, Any]:
         for word in self._words:
@@ -137,7 +152,7 @@ def _names(parameter: Parameter) -> tuple[str, ...]:
     if isinstance(parameter.info, Argument):
         return ()
     plain = parameter.name.replace("_", "-")
-    return parameter.info.names or ((f"--{plain}/--no-{plain}",) if parameter.type is bool else (f"--{plain}",))
+    return parameter.info.names or ((f"--{plain}/--no-{plain}",) if parameter.is_flag else (f"--{plain}",))
 
 
 def _switches(parameter: Parameter) -> Iterator[tuple[str, bool]]:
