@@ -63,8 +63,9 @@ def _check_type(problems: Problems, value: Any, node: Node, path: str) -> bool:
         return True
     if found == "number" and "integer" in node.types and float(value).is_integer():
         return True
-    if found == "number" and node.types == ("integer",) and node.format in ("int32", "int64"):
-        problems.append(_wrong_type(path, node.format, "float64"))
+    if found == "number" and node.types == ("integer",):
+        known = node.format in ("int32", "int64")
+        problems.append(_wrong_type(path, *((node.format, "float64") if known else ("integer", "number"))))
         return True
     problems.append(_wrong_type(path, ",".join(node.types), found))
     return False
@@ -105,7 +106,8 @@ def _check_text(problems: Problems, value: str, node: Node, path: str) -> None:
 
 def _check_number(problems: Problems, value: float, node: Node, path: str) -> None:
     if node.types == ("integer",) and not _in_range(value, node.format):
-        detail = f"Checked value must be of type integer with format {node.format} in {path}"
+        form = f"with format {node.format}" if node.format else "(default format)"
+        detail = f"Checked value must be of type integer {form} in {path}"
         problems.append(invalid(_WHOLE, "", detail))
     bounds = node.bounds
     factor = bounds.get("multipleOf")
@@ -121,8 +123,6 @@ def _check_number(problems: Problems, value: float, node: Node, path: str) -> No
 
 
 def _in_range(value: float, form: str) -> bool:
-    if form not in ("int32", "int64"):
-        return True
     limit = _INT32 if form == "int32" else _INT64
     return float(value).is_integer() and -limit <= value < limit
 

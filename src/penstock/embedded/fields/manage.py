@@ -100,7 +100,8 @@ def _applied(live: Object | None, wanted: Object, by: Request, *, force: bool) -
         managers[mine.identifier] = replace(mine, fields=stripped, time=by.now if changed else mine.time)
         if not stripped:
             del managers[mine.identifier]
-    return with_managers(after, written(managers))
+    # Where nothing changed, the live object stays: 2.0 is taken for 2 then.
+    return with_managers(after if changed else before, written(managers))
 
 
 def _checked(wanted: Object, by: Request) -> FieldSet:
