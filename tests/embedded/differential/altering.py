@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from tests.embedded.differential.making import LETTERS
@@ -24,6 +25,54 @@ def spoilt(random: Random, made: Object) -> Object:
         )
     )()
     return made
+
+
+def _entry(**more: Any) -> Object:
+    known = {"manager": "other", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    return {**known, "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}}, **more}
+
+
+_OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "uid-a", "controller": True}
+_ODD: tuple[tuple[str, tuple[Any, ...]], ...] = (
+    ("uid", ("other", "", None)),
+    ("generation", (7, -7, 0)),
+    ("creationTimestamp", ("2020-01-02T03:04:05Z", None)),
+    ("deletionTimestamp", ("2020-01-02T03:04:05Z",)),
+    ("deletionGracePeriodSeconds", (0, 7)),
+    ("selfLink", ("/x",)),
+    ("generateName", ("web-", "-Bad")),
+    ("namespace", ("other", "", None)),
+    ("resourceVersion", ("0", "", "-1", 7)),
+    ("finalizers", (["a"], ["example.com/a"] * 2, ["orphan", "foregroundDeletion"], [""], [], ["kubernetes"])),
+    (
+        "ownerReferences",
+        (
+            [_OWNER, {**_OWNER, "name": "b", "uid": "uid-b"}],
+            [_OWNER, {**_OWNER, "name": "b"}],
+            [{**_OWNER, "apiVersion": "a/b/c"}],
+            [{}],
+        ),
+    ),
+    (
+        "managedFields",
+        (
+            [_entry()],
+            [_entry(apiVersion="v9")],
+            [_entry(fieldsV1={"strange": {}})],
+            [_entry(operation="Wrong")],
+            [_entry(fieldsType="FieldsV2")],
+            [_entry(operation="Apply", time="2020-01-02T03:04:05Z")],
+        ),
+    ),
+    ("labels", ({"a": "-b"}, {"": ""}, {"a/b/c": "x"}, {"a": None})),
+    ("annotations", ({"A B": "x"}, {"A/b": "x"}, {"a": 7})),
+)
+
+
+def odd_metadata(random: Random, metadata: Object) -> None:
+    """Put something into metadata that hardly anybody sends."""
+    field, values = random.choice(_ODD)
+    metadata[field] = copy.deepcopy(random.choice(values))
 
 
 def _spots(value: Any) -> list[tuple[Any, Any]]:

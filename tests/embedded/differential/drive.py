@@ -97,7 +97,7 @@ class Backend:
         """The answer to a step, and the object then; `now` is the object before."""
         sent = step.sent((now or {}).get("metadata"))
         code, answer, warnings = await self.ask(
-            step.verb, step.located(), sent, content_type=step.content_type, query=step.query
+            step.verb, step.located(), sent, content_type=step.content_type, query=step.asked()
         )
         found, stored, _ = await self.ask("GET", main)
         after: Object | None = stored if found == 200 else None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 FIRST = "PENSTOCK_DIFFERENTIAL_SEED"
 """The environment variable that names the first seed."""
 COUNT = 2000
-USUAL = 310_000
+USUAL = 450_000
 """A fixed beginning: what a change breaks must not hide among rare differences that other seeds still find."""
 
 

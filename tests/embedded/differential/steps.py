@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from tests.embedded.differential.altering import directed, pointers, spoilt, thinned
+from tests.embedded.differential.altering import directed, odd_metadata, pointers, spoilt, thinned
 from tests.embedded.differential.kinds import KINDS
 from tests.embedded.differential.making import LETTERS, some, words
 
@@ -51,6 +51,10 @@ class Step:
 
     def located(self) -> str:
         return self.path.replace("{namespace}", NAMESPACE)
+
+    def asked(self) -> dict[str, str]:
+        """The query, in the namespace of the run."""
+        return {key: value.replace("{namespace}", NAMESPACE) for key, value in self.query.items()}
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,7 @@ class _Maker:
             (self.update, 2),
             (self.delete, 1),
             (self.create, 1),
+            (self.listed, 1),
         ]
         choices.append((self.strategic_patch, 3))
         if self.kind.status is not None:
@@ -129,6 +134,8 @@ class _Maker:
                 {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": f"uid-{name}"}
                 for name in random.sample(LETTERS, random.randint(1, 2))
             ]
+        if random.random() < 0.04:
+            odd_metadata(random, metadata)
         made = {**self.identity(metadata), **self.kind.make(random)}
         made = self.last = copy.deepcopy(made)
         return spoilt(random, made) if random.random() < 0.06 else made
@@ -138,12 +145,42 @@ class _Maker:
 
     def step(self, verb: str, path: str, body: Any = None, **more: Any) -> Step:
         manager = self.random.choice(MANAGERS)
-        query = {"fieldManager": manager, **more.pop("query", {})}
+        query = {**self.managed_by(manager), **more.pop("query", {})}
         if self.random.random() < 0.2 and body is not None:
             query["fieldValidation"] = self.random.choice(("Strict", "Warn", "Ignore"))
         if self.random.random() < 0.04 and body is not None:
             query["dryRun"] = "All"
         return Step(verb, path, body, query=query, manager=manager, **more)
+
+    def managed_by(self, manager: str) -> dict[str, str]:
+        """Mostly a name; now and then one that is no good, or none, which an apply is refused for."""
+        chance = self.random.random()
+        if chance < 0.97:
+            return {"fieldManager": manager}
+        return {} if chance < 0.99 else {"fieldManager": self.random.choice(("", "x" * 129, "a\nb", "ä b"))}
+
+    def listed(self) -> Step:
+        """A list of this one object, if the selectors let it pass."""
+        random = self.random
+        fields, labels = [f"metadata.name={self.name}"], list[str]()
+        if random.random() < 0.3:
+            fields.append(
+                random.choice(
+                    (
+                        "metadata.namespace={namespace}",
+                        "metadata.namespace!=other",
+                        "metadata.name!=other",
+                        "status.phase=Pending",
+                        "spec.unknown=x",
+                        "type=Opaque",
+                        "wrong",
+                    )
+                )
+            )
+        if random.random() < 0.8:
+            labels += random.sample(("a", "!b", "a=x", "b!=y", "c in (x,y)", "c notin (x)", "a==x", "a in ()", "-"), 2)
+        selectors = {"fieldSelector": ",".join(fields), "labelSelector": ",".join(labels)}
+        return Step("GET", self.collection, query={key: value for key, value in selectors.items() if value})
 
     def create(self) -> Step:
         return self.step("POST", self.collection, self.versioned(self.object(), 0.03))
@@ -166,13 +203,22 @@ class _Maker:
 
     def delete(self) -> Step:
         random = self.random
-        if random.random() < 0.5:
+        chance = random.random()
+        if chance < 0.5:
             return Step("DELETE", self.located())
+        if chance < 0.6:
+            ways = ("propagationPolicy", "Orphan"), ("orphanDependents", "false"), ("gracePeriodSeconds", "5")
+            return Step("DELETE", self.located(), query=dict([random.choice((*ways, ("dryRun", "All")))]))
         options = some(
             random,
             propagationPolicy=("Background", "Foreground", "Orphan", "Wrong"),
             gracePeriodSeconds=(0, 5),
-            preconditions=({"uid": "{uid}"}, {"uid": "other"}, {"resourceVersion": "{version}"}),
+            preconditions=(
+                {"uid": "{uid}"},
+                {"uid": "other"},
+                {"resourceVersion": "{version}"},
+                {"resourceVersion": "1"},
+            ),
             dryRun=["All"],
         )
         return Step("DELETE", self.located(), {"apiVersion": "v1", "kind": "DeleteOptions", **options})
@@ -182,7 +228,8 @@ class _Maker:
         return self.step("PATCH", self.located(), body, content_type=APPLY_PATCH, query=self.forced())
 
     def forced(self) -> dict[str, str]:
-        return {"force": "true"} if self.random.random() < 0.5 else {}
+        chance = self.random.random()
+        return {"force": "true"} if chance < 0.5 else {"force": "false"} if chance < 0.52 else {}
 
     def merge_patch(self) -> Step:
         return self.step("PATCH", self.located(), self.partial(), content_type=MERGE_PATCH)

@@ -38,6 +38,9 @@ CHANGED_LATER = frozenset({"Service", "Job", "PersistentVolumeClaim", "DaemonSet
 # Their rules and their admission decide more than their fields do.
 RICH = frozenset({"Pod", "ReplicationController", "Endpoints"})
 
+# Whatever else stands in metadata decides more than fields do.
+PLAIN = frozenset({"name", "labels", "annotations", "finalizers", "ownerReferences"})
+
 
 @asynccontextmanager
 async def real_backend() -> AsyncGenerator[Backend]:
@@ -54,7 +57,7 @@ async def recorded(server: Backend, asked: Sequence) -> list[Object]:
     live: Object | None = None
     for index, step in enumerate(asked.steps):
         code, answer, _ = await server.ask(
-            step.verb, step.located(), step.sent(), content_type=step.content_type, query=step.query
+            step.verb, step.located(), step.sent(), content_type=step.content_type, query=step.asked()
         )
         found, stored, _ = await server.ask("GET", asked.located())
         after: Object | None = stored if found == 200 else None
@@ -83,6 +86,8 @@ def _is_plain(asked: Sequence, step: Step) -> bool:
     """Whether all that happens is a matter of fields: no other version, name or precondition comes into it."""
     if asked.kind.sibling is not None or asked.kind.kind in RICH:
         return False
+    if step.verb == "GET" or step.query.get("fieldManager") != step.manager or step.query.get("force") == "false":
+        return False
     if step.subresource == "scale" and step.content_type in {JSON_PATCH, STRATEGIC_PATCH}:
         return False
     body = step.body
@@ -90,7 +95,7 @@ def _is_plain(asked: Sequence, step: Step) -> bool:
         return True
     told = body.get("metadata")
     metadata: Object = told if isinstance(told, dict) else {}
-    if metadata.keys() & {"managedFields", "resourceVersion", "uid"}:
+    if metadata.keys() - PLAIN:
         return False
     wanted = {"kind": {asked.kind.kind, "Scale"}, "apiVersion": {asked.kind.api_version, "autoscaling/v1"}}
     return all(name not in body or body[name] in names for name, names in wanted.items())

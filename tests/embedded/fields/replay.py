@@ -49,7 +49,13 @@ def replayed(line: Object) -> tuple[Any, Any]:
 
 def _refused(answer: Object) -> Any:
     causes = (answer.get("details") or {}).get("causes") or []
-    return answer["message"], sorted((cause["message"], cause["field"]) for cause in causes)
+    return _told(answer["message"]), sorted((cause["message"], cause["field"]) for cause in causes)
+
+
+def _told(message: str) -> str:
+    """Of several mistakes the server tells now this one first, now that one."""
+    first, *lines = message.split("\n")
+    return "\n".join([first, *sorted(lines)]) if "errors:\n" in message else message
 
 
 def _refusal(line: Object) -> Any:
@@ -63,7 +69,7 @@ def _refusal(line: Object) -> Any:
     except FieldConflict as error:
         return error.message, sorted(error.causes)
     except (PatchError, TypedError) as error:
-        return str(error), []
+        return _told(str(error)), []
     return "no refusal", []
 
 
