@@ -34,6 +34,7 @@ async def world(verbs_imported: None, cluster: Cluster, tmp_path: Path, metrics:
         yield made
 
 
+@pytest.mark.timeout(180)  # ten commands, each of which has its own bound
 async def test_a_day(world: World) -> None:
     stage = Stage(world.cluster)
     await world.source("v1.0.0", {"config.yaml": config_map("settings")})

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tests.clusters import Cluster
 
 LEASES = (
-    "--leader-election-lease-duration=3s",
-    "--leader-election-renew-deadline=2s",
+    "--leader-election-lease-duration=6s",
+    "--leader-election-renew-deadline=5s",
     "--leader-election-retry-period=500ms",
 )
-"""Short enough for a test, and long enough for a busy machine."""
+"""Short enough for a test, and long enough for a busy machine, on which the imports of a first run take seconds."""
 
 
 class Replica:

@@ -46,6 +46,7 @@ def commands() -> list[list[str]]:
     return [one[1:end] for one, end in zip(words, ends, strict=True)]
 
 
+@pytest.mark.timeout(180)  # twenty commands, each of which has its own bound
 async def test_the_guide_can_be_followed(
     cluster: Cluster, tmp_path: Path, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
