@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from base64 import b64encode
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -69,16 +70,32 @@ class GitServer:
         }
         if self.speaks_version_2:
             environment["GIT_PROTOCOL"] = request.headers.get("Git-Protocol", "")
-        process = await asyncio.create_subprocess_exec(
-            "git", "http-backend", env=environment, stdin=-1, stdout=-1, stderr=asyncio.subprocess.DEVNULL
-        )
-        raw = await request.content.read()
-        printed, _ = await process.communicate(raw)
+        printed = await _answer(environment, await request.content.read())
         head, _, body = printed.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if ": " in line)
         status = int(headers.pop("Status", "200 OK").split()[0])
         headers.pop("Content-Length", None)
         return web.Response(status=status, headers=headers, body=body)
+
+
+async def _answer(environment: dict[str, str], body: bytes) -> bytes:
+    """What the program answers; it goes with whoever asked, together with the programs that it has started."""
+    process = await asyncio.create_subprocess_exec(
+        *("git", "http-backend"),
+        env=environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        printed, _ = await process.communicate(body)
+    except asyncio.CancelledError:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.communicate()  # until its pipes are closed, too
+        raise
+    return printed
 
 
 @asynccontextmanager
