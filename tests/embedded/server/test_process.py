@@ -65,22 +65,26 @@ async def settings(told: dict[str, Any]) -> Settings:
     return await asyncio.to_thread(load, Path(told["kubeconfig"]))
 
 
+@pytest.mark.timeout(180)  # eight programs, each of which has its own bound
 async def test_a_detached_cluster_runs_until_it_is_stopped(tmp_path: Path) -> None:
-    told = await started(tmp_path, "--no-workloads")
-    runs = await asyncio.to_thread(Path(f"/proc/{told['pid']}/cmdline").read_bytes)
-    assert b"--no-workloads" in runs.split(b"\0")
-    mode = stat.S_IMODE(os.stat(told["kubeconfig"]).st_mode)  # noqa: PTH116
-    assert (mode, told["dataDir"]) == (0o600, None)
-    async with connect(await settings(told)) as client:
-        assert (await client.list(CONFIG_MAPS, "default")).items is not None
-    code, _, err = await command("start", "--detach", home=tmp_path)
-    assert (code, "runs already" in err) == (2, True)
-    code, out, _ = await command("kubeconfig", home=tmp_path)
-    assert (code, orjson.loads(out)["clusters"][0]["cluster"]["server"]) == (0, told["server"])
-    assert (await command("stop", home=tmp_path))[0] == 0
-    for verb in ("status", "stop", "kubeconfig"):
-        code, out, err = await command(verb, home=tmp_path)
-        assert (code, out, "no cluster runs" in err) == (1, "", True)
+    try:
+        told = await started(tmp_path, "--no-workloads")
+        runs = await asyncio.to_thread(Path(f"/proc/{told['pid']}/cmdline").read_bytes)
+        assert b"--no-workloads" in runs.split(b"\0")
+        mode = stat.S_IMODE(os.stat(told["kubeconfig"]).st_mode)  # noqa: PTH116
+        assert (mode, told["dataDir"]) == (0o600, None)
+        async with connect(await settings(told)) as client:
+            assert (await client.list(CONFIG_MAPS, "default")).items is not None
+        code, _, err = await command("start", "--detach", home=tmp_path)
+        assert (code, "runs already" in err) == (2, True)
+        code, out, _ = await command("kubeconfig", home=tmp_path)
+        assert (code, orjson.loads(out)["clusters"][0]["cluster"]["server"]) == (0, told["server"])
+        assert (await command("stop", home=tmp_path))[0] == 0
+        for verb in ("status", "stop", "kubeconfig"):
+            code, out, err = await command(verb, home=tmp_path)
+            assert (code, out, "no cluster runs" in err) == (1, "", True)
+    finally:
+        await command("stop", home=tmp_path)  # it would outlive a test that failed
 
 
 def test_the_command_to_stop_it_names_its_place(tmp_path: Path) -> None:
@@ -89,6 +93,7 @@ def test_the_command_to_stop_it_names_its_place(tmp_path: Path) -> None:
     assert Home.of(None).command("stop") == "penstock cluster stop"
 
 
+@pytest.mark.timeout(180)  # the same
 async def test_kill_9_loses_nothing_and_the_token_stays_good(tmp_path: Path) -> None:
     where = f"--data-dir={tmp_path / 'data'}"
     told = await started(tmp_path, where)
@@ -151,6 +156,7 @@ async def test_without_a_data_directory_nothing_is_left() -> None:
     assert not folder.exists()
 
 
+@pytest.mark.timeout(180)  # a whole run of pytest
 def test_the_fixture_for_other_people(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nasyncio_mode = auto\n")
     pytester.makeconftest('pytest_plugins = ["penstock.embedded.testing"]')
