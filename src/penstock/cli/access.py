@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
-import ssl
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -53,14 +51,8 @@ def ask(
     kubeconfig: Path | None = None,
     context: str | None = None,
     timeout: float | None = None,
-    elsewhere: bool = False,
 ) -> T:
-    """Do the work with a client of the cluster; out of time, it ends with TimeoutError.
-
-    `elsewhere` says that the work talks to others than the cluster, too.
-    """
-    if not elsewhere:
-        _import_aiohttp()
+    """Do the work with a client of the cluster; out of time, it ends with TimeoutError."""
     from penstock.kube import connect, load
 
     async def connected() -> T:
@@ -80,21 +72,3 @@ def ask(
 def colour() -> bool:
     """Whether a person reads, and wants colour."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-
-
-def _import_aiohttp() -> None:
-    """Import aiohttp without what takes a third of its time: two TLS contexts with the certificates of this machine.
-
-    These are for who brings no context. The client of a cluster brings its own; others would be refused.
-    """
-    if "aiohttp" in sys.modules:
-        return
-    setattr(ssl.SSLContext, "set_default_verify_paths", _read_nothing)  # noqa: B010 - types do not allow the other way
-    try:
-        importlib.import_module("aiohttp")
-    finally:
-        del ssl.SSLContext.set_default_verify_paths  # what was inherited shows again
-
-
-def _read_nothing(_context: ssl.SSLContext) -> None:
-    """Stands in while aiohttp is imported."""

@@ -85,9 +85,7 @@ def build_kustomization(
     limit = duration(timeout).seconds
     with silent():
         objects = (
-            asyncio.run(work(None))
-            if dry_run
-            else ask(work, kubeconfig=kubeconfig, context=context, timeout=limit, elsewhere=True)
+            asyncio.run(work(None)) if dry_run else ask(work, kubeconfig=kubeconfig, context=context, timeout=limit)
         )
     sys.stdout.write(_printed(objects, output))
     return 0

@@ -98,7 +98,7 @@ def diff_kustomization(
     limit = duration(timeout).seconds
     try:
         with silent():
-            found = ask(work, kubeconfig=kubeconfig, context=context, timeout=limit, elsewhere=True)
+            found = ask(work, kubeconfig=kubeconfig, context=context, timeout=limit)
     except PenstockError as error:
         if ignore_not_found and _is_missing(error):
             say(f"✔ Kustomization/{namespace}/{name} is not there")
