@@ -118,6 +118,7 @@ _EXISTS_ONLY = (
 class ResourceQuotaRules(Rules):
     """Amounts that a namespace may use, in all or within scopes; the scopes never change."""
 
+    tells_empties: ClassVar[bool] = True
     status: ClassVar[bool] = True
     tells_empties: ClassVar[bool] = True
 
@@ -168,7 +169,7 @@ class ResourceQuotaRules(Rules):
         problems += self._conflicts(names, field, spec.get("scopes"))
 
     def check_change(self, problems: Problems, new: Object, old: Object) -> None:
-        scopes = new["spec"].get("scopes")
+        scopes = self.sent(new)["spec"].get("scopes")
         if set(scopes or ()) != set(old["spec"].get("scopes", ())):
             problems.append(invalid("spec.scopes", self.sent(new)["spec"].get("scopes"), IMMUTABLE))
 
