@@ -134,7 +134,7 @@ async def test_without_hurry_everything_that_is_not_current_is_told_at_the_end(c
         await widget(cluster, "fine", condition("Ready")),
     ]
     with pytest.raises(HealthCheckFailed) as failure:
-        await wait(cluster.client, targets, timeout=SHORT, fail_fast=False)
+        await wait(cluster.client, targets, timeout=3.0, fail_fast=False)  # all of them have to be seen in it
     place = f"Widget/{cluster.namespace}"
     assert str(failure.value) == (
         f"timeout waiting for: [{place}/failed status: 'Failed', {place}/slow status: 'InProgress']"
