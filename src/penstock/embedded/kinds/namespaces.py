@@ -120,7 +120,6 @@ class ResourceQuotaRules(Rules):
 
     tells_empties: ClassVar[bool] = True
     status: ClassVar[bool] = True
-    tells_empties: ClassVar[bool] = True
 
     def check(self, problems: Problems, obj: Object) -> None:
         spec = obj["spec"]
