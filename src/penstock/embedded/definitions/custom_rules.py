@@ -16,6 +16,7 @@ from penstock.embedded.kinds.names import dns_subdomain, path_segment
 from penstock.embedded.kinds.problems import invalid
 
 if TYPE_CHECKING:
+    from penstock.embedded.kinds.empties import Empties
     from penstock.embedded.kinds.problems import FieldProblem, Problems
     from penstock.kube.resources import Object
 
@@ -25,6 +26,8 @@ class CustomRules:
 
     unconditional_update: ClassVar[bool] = False
     create_on_update: ClassVar[bool] = False
+    empties: Empties = ()
+    """Nothing is lost that was spelt out as empty: custom objects are kept as they are sent."""
 
     def __init__(
         self,

@@ -158,6 +158,7 @@ def update(
     live: Object | None,
     new: Object,
     *,
+    compared: Object | None = None,
     schema: Schema,
     manager: str,
     subresource: str = "",
@@ -169,7 +170,8 @@ def update(
 
     `new` is in the form in which the server would answer it: decoded and defaulted, but before admission and
     before it gets its uid. Its own managedFields count as the real server counts them. An object of which
-    nobody tracks the fields stays so until it is applied.
+    nobody tracks the fields stays so until it is applied. `compared` is the new object as it is compared with the
+    live one, where that is another form.
     """
     by = request(new, schema=schema, manager=manager, subresource=subresource, now=now, resets=resets, convert=convert)
     managers = _sent(live, new, subresource)
@@ -181,7 +183,8 @@ def update(
         return after
     before = bare(live) if live is not None else empty_object(by.api_version, new.get("kind", ""), by.schema)
     try:
-        managers = _tracked(before, after, reconciled(managers, before, by), by)
+        told = after if compared is None else bare(compared)
+        managers = _tracked(before, told, reconciled(managers, before, by), by)
     except (ElementError, TypedError):
         return after
     return with_managers(after, written(capped(managers)))

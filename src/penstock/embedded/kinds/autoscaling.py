@@ -73,7 +73,6 @@ def _old_autoscaler_defaults(obj: Object) -> None:
 
 class AutoscalerRules(Rules):
     status: ClassVar[bool] = True
-    tells_empties: ClassVar[bool] = True
 
     def default(self, obj: Object) -> None:
         """In the old version, too, an autoscaler without metrics follows the CPU."""

@@ -108,7 +108,6 @@ class PersistentVolumeClaimRules(Rules):
     """Once created, only the size of a bound claim can change, and only to more."""
 
     status: ClassVar[bool] = True
-    tells_empties: ClassVar[bool] = True
 
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)

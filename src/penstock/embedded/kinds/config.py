@@ -32,8 +32,6 @@ def _check_frozen(problems: Problems, new: Object, old: Object, fields: Sequence
 class ConfigMapRules(Rules):
     """Keys are file names; everything together stays below a megabyte."""
 
-    tells_empties: ClassVar[bool] = True
-
     def check(self, problems: Problems, obj: Object) -> None:
         size = 0
         binary = obj.get("binaryData", {})
@@ -64,8 +62,6 @@ def _secret_defaults(secret: Object) -> None:
 
 class SecretRules(Rules):
     """Keys are file names; well-known types want well-known keys."""
-
-    tells_empties: ClassVar[bool] = True
 
     _WANTED: ClassVar[dict[str, Sequence[str]]] = {
         "kubernetes.io/dockercfg": (".dockercfg",),

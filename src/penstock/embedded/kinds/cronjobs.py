@@ -34,7 +34,6 @@ def _cron_job_defaults(obj: Object) -> None:
 class CronJobRules(Rules):
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
-    tells_empties: ClassVar[bool] = True
 
     def check_create(self, problems: Problems, obj: Object) -> None:
         super().check_create(problems, obj)

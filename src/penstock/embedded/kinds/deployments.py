@@ -60,7 +60,6 @@ def _replication_controller(obj: Object) -> None:
 
 
 class DeploymentRules(ScaledRules):
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
     status_keeps: ClassVar[tuple[str, ...]] = ("labels",)
@@ -134,7 +133,6 @@ class DeploymentRules(ScaledRules):
 
 
 class ReplicaSetRules(ScaledRules):
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
@@ -178,7 +176,6 @@ _REPLICA_LIMITS = (
 
 
 class ReplicationControllerRules(ScaledRules):
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 

@@ -1,7 +1,7 @@
 """Empty lists and maps that a request spelt out.
 
 They are not stored: what is empty is not there. But Go keeps apart what is empty and what is missing as long as the
-object is in memory, and some messages and generations tell the difference.
+object is in memory, and some messages, generations and managed fields tell the difference.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from penstock.embedded.kinds.goform import is_collection
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from penstock.embedded.schema import Schema
     from penstock.kube.resources import Object
 
 Empties = tuple[tuple[tuple[str | int, ...], Any], ...]
@@ -38,6 +39,31 @@ def with_empties(obj: Object, found: Empties) -> Object:
     for path, value in found:
         obj = _put(obj, path, value)
     return obj
+
+
+def compared(obj: Object, found: Empties, schema: Schema) -> Object:
+    """The object with those empties that count when it is compared with the stored one to see who manages what.
+
+    Go leaves out what is empty and may be left out, but lists that have one owner it compares as they lie in memory.
+    """
+    return with_empties(obj, tuple(each for each in found if _counts(obj, each[0], schema)))
+
+
+def _counts(value: Any, path: tuple[str | int, ...], schema: Schema) -> bool:
+    atomic = False
+    for step in path:
+        if schema.kind == "list" and (atomic or schema.list_type == "atomic"):
+            return True
+        atomic = atomic or schema.atomic
+        inner = schema.fields.get(str(step)) or schema.element
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return False
+        if inner is None:
+            return False
+        schema = inner
+    return value is None
 
 
 def _put(value: Any, path: tuple[str | int, ...], empty: Any) -> Any:

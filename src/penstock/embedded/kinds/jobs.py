@@ -44,7 +44,6 @@ def _job_defaults(obj: Object) -> None:
 class JobRules(Rules):
     """A Job selects its pods by its own uid, unless someone insists on a selector."""
 
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 

@@ -118,7 +118,6 @@ _EXISTS_ONLY = (
 class ResourceQuotaRules(Rules):
     """Amounts that a namespace may use, in all or within scopes; the scopes never change."""
 
-    tells_empties: ClassVar[bool] = True
     status: ClassVar[bool] = True
 
     def check(self, problems: Problems, obj: Object) -> None:

@@ -38,7 +38,6 @@ _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 
 
 class IngressRules(Rules):
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
@@ -234,7 +233,6 @@ def _policy_defaults(obj: Object) -> None:
 
 class NetworkPolicyRules(Rules):
     generation: ClassVar[tuple[str, ...]] = ("spec",)
-    tells_empties: ClassVar[bool] = True
 
     def changed(self, new: Object, old: Object) -> bool:
         """Here an empty list is another spec than a missing one."""

@@ -62,7 +62,6 @@ def _service_defaults(service: Object) -> None:
 
 
 class WebhookConfigurationRules(ClusterRules):
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("webhooks",)
     unconditional_update: ClassVar[bool] = False
     kube_finalizers: ClassVar[bool] = False

@@ -42,13 +42,12 @@ class Rules:
     kube_finalizers: ClassVar[bool] = True
     """Whether a finalizer without a domain is refused."""
     scalable: ClassVar[bool] = False
-    tells_empties: ClassVar[bool] = False
-    """Whether an empty list or map of a request and a missing one are not quite the same."""
     empties: Empties = ()
+    """What the request spelt out as empty, which is not quite the same as missing."""
 
     def reading(self, obj: Object) -> Rules:
         """The rules for one write of this object, as it was sent."""
-        found = empties(obj) if self.tells_empties else ()
+        found = empties(obj)
         if not found:
             return self
         rules = copy.copy(self)

@@ -108,7 +108,6 @@ _STATEFUL_FIXED = (
 class StatefulSetRules(ScaledRules):
     """Little of it can change: claims, selector and service stay as they were created."""
 
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 
@@ -221,7 +220,6 @@ def _drop_unavailable(obj: Object, before: Object) -> None:
 
 
 class DaemonSetRules(Rules):
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
 

@@ -78,7 +78,6 @@ def _volume_defaults(obj: Object) -> None:
 class PersistentVolumeRules(ClusterRules):
     """A volume's source never changes. Its phase begins as Pending; the time of that is the server's."""
 
-    tells_empties: ClassVar[bool] = True
     status: ClassVar[bool] = True
 
     def prepare_create(self, obj: Object) -> None:
@@ -216,8 +215,6 @@ def _class_defaults(obj: Object) -> None:
 
 class StorageClassRules(ClusterRules):
     """Everything but metadata, expansion, mount options and topologies is fixed."""
-
-    tells_empties: ClassVar[bool] = True
 
     def check(self, problems: Problems, obj: Object) -> None:
         provisioner = obj["provisioner"]

@@ -8,6 +8,7 @@ from penstock.embedded.fields import ApplyError, FieldConflict, TypedError, cust
 from penstock.embedded.fields import apply as apply_fields
 from penstock.embedded.fields import update as update_fields
 from penstock.embedded.fields.tracking import bare
+from penstock.embedded.kinds.empties import compared
 from penstock.embedded.server import conversion, objects
 from penstock.embedded.status import StatusCause, StatusError, bad_request, plain_error
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.embedded.fields.sets import FieldSet
     from penstock.embedded.fields.tracking import Convert
+    from penstock.embedded.kinds.empties import Empties
     from penstock.embedded.schema import Schema
     from penstock.embedded.server.ports import Catalog, ServedResource
     from penstock.embedded.server.targets import Target
@@ -29,8 +31,11 @@ class FieldManagement:
         self._catalog = catalog
         self._clock = clock
 
-    def updated(self, target: Target, old: Object | None, obj: Object) -> Object:
-        """The object of a create, update or patch, with its managed fields brought up to date."""
+    def updated(self, target: Target, old: Object | None, obj: Object, empties: Empties = ()) -> Object:
+        """The object of a create, update or patch, with its managed fields brought up to date.
+
+        `empties` is what the request spelt out as empty.
+        """
         resource = target.resource
         schema = resource.schema()
         if schema is None:
@@ -40,6 +45,7 @@ class FieldManagement:
         return update_fields(
             old,
             obj,
+            compared=compared(obj, empties, schema) if empties and old is not None else None,
             schema=schema,
             manager=target.options.manager,
             subresource=target.subresource,

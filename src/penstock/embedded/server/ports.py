@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
+    from penstock.embedded.kinds.empties import Empties
     from penstock.embedded.schema import Schema, Subresource
     from penstock.embedded.server.inside import Api as Api
     from penstock.embedded.server.inside import Catalog as Catalog
@@ -63,6 +64,11 @@ class RequestInfo:
 
 class Rules(Protocol):
     """What is done to objects of one kind besides storing them; see `penstock.embedded.kinds`."""
+
+    @property
+    def empties(self) -> Empties:
+        """What the request spelt out as empty, which is not quite the same as missing."""
+        ...
 
     def default(self, obj: Object) -> None: ...
     def prepare_create(self, obj: Object) -> None: ...

@@ -82,7 +82,7 @@ class Writer:
         if record is None or old is None:
             return self._create_by_update(target, rules, obj, told)
         self._carry_over(target, obj, old)
-        obj = self._fields.updated(target, old, obj)
+        obj = self._fields.updated(target, old, obj, rules.empties)
         return self._replace(target, rules, record, old, obj, told)
 
     def change(
@@ -123,7 +123,7 @@ class Writer:
         objects.check_name(obj["metadata"], target.name)
         self._carry_over(target, obj, old)
         if managed:
-            obj = self._fields.updated(target, old, obj)
+            obj = self._fields.updated(target, old, obj, rules.empties)
         return self._replace(target, rules, record, old, obj, told)
 
     def apply(

@@ -63,7 +63,6 @@ def _pod_status_defaults(status: Object) -> None:
 
 
 class PodRules(Rules):
-    tells_empties: ClassVar[bool] = True
     generation: ClassVar[tuple[str, ...]] = ("spec",)
     status: ClassVar[bool] = True
     status_keeps: ClassVar[tuple[str, ...]] = ("ownerReferences",)
