@@ -163,9 +163,8 @@ class PersistentVolumeRules(ClusterRules):
         self.check_create(problems, new)
         self.check_create(problems, new)
         if any(new["spec"].get(kind) != old["spec"].get(kind) for kind in _VOLUME_SOURCES):
-            changes = difference(
-                "core.PersistentVolumeSpec", old["spec"], new["spec"], upto=("GCEPersistentDisk", "CSI")
-            )
+            sent = self.sent(new)["spec"]
+            changes = difference("core.PersistentVolumeSpec", old["spec"], sent, upto=("GCEPersistentDisk", "CSI"))
             detail = f"spec.persistentvolumesource is immutable after creation\n{changes}"
             problems.append(forbidden("spec.persistentvolumesource", detail))
         same(problems, new["spec"]["volumeMode"], old["spec"]["volumeMode"], "volumeMode")
