@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -40,6 +41,8 @@ class Request:
     content_type: str = ""
     accept: str = JSON
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    heard: str = ""
+    """Words of the answer that come only when the server has heard of an earlier write by a watch of its own."""
 
     @property
     def sent(self) -> bytes | None:
@@ -60,8 +63,8 @@ def put(path: str, body: Any) -> Request:
     return Request("PUT", path, body, JSON)
 
 
-def patch(path: str, body: Any, content_type: str = MERGE) -> Request:
-    return Request("PATCH", path, body, content_type)
+def patch(path: str, body: Any, content_type: str = MERGE, *, heard: str = "") -> Request:
+    return Request("PATCH", path, body, content_type, heard=heard)
 
 
 def apply(path: str, body: Any) -> Request:
@@ -82,7 +85,18 @@ class Backend:
 
     async def play(self, requests: list[Request], namespace: str) -> list[dict[str, Any]]:
         """The answers, made comparable: uids, versions, times and the namespace have fixed names."""
-        return [await self._answer(request, namespace) for request in requests]
+        found: list[dict[str, Any]] = []
+        for request in requests:
+            if request.heard:
+                await self._until_heard(request, namespace)
+            found.append(await self._answer(request, namespace))
+        return found
+
+    async def _until_heard(self, request: Request, namespace: str) -> None:
+        rehearsed = replace(request, path=f"{request.path}?dryRun=All")
+        async with asyncio.timeout(20):
+            while request.heard not in str(await self._answer(rehearsed, namespace)):  # noqa: ASYNC110 - there is no event
+                await asyncio.sleep(0.05)
 
     async def _answer(self, request: Request, namespace: str) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {self.token}", "Accept": request.accept, "User-Agent": "tester/1.0"}

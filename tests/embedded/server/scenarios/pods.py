@@ -103,10 +103,10 @@ BELOW_PODS: dict[str, list[Request]] = {
         post("/api/v1/nodes", {"metadata": {"name": "{ns}"}}),
         patch("/api/v1/nodes/{ns}/status", {"status": {"allocatable": {"cpu": "1", "memory": "1Gi"}}}),
         post(PODS, _pod("a", nodeName="{ns}", initContainers=[_container("init")])),
+        patch(f"{PODS}/a/resize", _resized({"name": "main", "resources": _resources("500m")}), STRATEGIC, heard="500m"),
         *(
             patch(f"{PODS}/a/resize", body, STRATEGIC)
             for body in (
-                _resized({"name": "main", "resources": _resources("500m")}),
                 _resized({"name": "main", "resources": _resources("1500m", cpu="2")}),
                 _resized({"name": "main", "resources": {"limits": {"memory": "2Gi"}, "requests": {"memory": "2Gi"}}}),
                 _resized({"name": "main", "resources": _resources("1500m", cpu="2", memory="2Gi")}),
@@ -115,7 +115,12 @@ BELOW_PODS: dict[str, list[Request]] = {
             )
         ),
         patch("/api/v1/nodes/{ns}", {"metadata": {"labels": {"kubernetes.io/os": "windows"}}}),
-        patch(f"{PODS}/a/resize", _resized({"name": "main", "resources": _resources("600m")}), STRATEGIC),
+        patch(
+            f"{PODS}/a/resize",
+            _resized({"name": "main", "resources": _resources("600m")}),
+            STRATEGIC,
+            heard="UnsupportedPlatform",
+        ),
     ],
     "resizing what a pod has as a whole": [
         _ACCOUNT,
