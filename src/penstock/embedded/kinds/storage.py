@@ -232,13 +232,15 @@ class StorageClassRules(ClusterRules):
         ):
             if obj[name] not in allowed and (obj[name] or name != "reclaimPolicy"):
                 problems.append(unsupported(name, obj[name], allowed))
-        terms: list[dict[str, set[str]]] = []
-        for index, term in enumerate(obj.get("allowedTopologies", ())):
+        topologies = obj.get("allowedTopologies", ())
+        # The real server begins with as many empty terms as there are, and compares with all of them.
+        terms: list[dict[str, set[str]]] = [{} for _ in topologies]
+        for index, term in enumerate(topologies):
             expressions = term.get("matchLabelExpressions", ())
             self._check_topology(problems, expressions, f"allowedTopologies[{index}]")
             meant: dict[str, set[str]] = {one["key"]: set(one["values"] or []) for one in expressions}
-            if not meant or meant in terms:
-                problems.append(duplicate(f"allowedTopologies[{index}].matchLabelExpressions", ""))
+            repeated = duplicate(f"allowedTopologies[{index}].matchLabelExpressions", "")
+            problems += [repeated for other in terms if other == meant]
             terms.append(meant)
 
     def _check_topology(self, problems: Problems, expressions: Sequence[Object], field: str) -> None:
