@@ -83,6 +83,8 @@ class CustomRules:
     def _keep_all_but_status(self, new: Object, old: Object) -> None:
         """A write to the status changes nothing else, not even metadata but for the managed fields."""
         status, managed = new.get("status", MISSING), new["metadata"].get("managedFields")
+        if status is None and old.get("status") is None:
+            status = MISSING  # null where there was nothing is no change, so that nobody checks it
         kept: Object = {**old, "metadata": {**old["metadata"]}}
         new.clear()
         new.update(kept)
