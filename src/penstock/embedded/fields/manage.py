@@ -119,7 +119,11 @@ def unreadable(wanted: Object, made: Object, schema: Schema, error: object) -> T
     kind = _named(wanted, wanted.get("apiVersion", "")).partition("; ")[2]
     why = restore_problem(made, schema) or alone(error)
     what = f"unable to convert unstructured object to {kind}: {why}"
-    named = _named(wanted, wanted.get("apiVersion", ""))
+    own = wanted.get("apiVersion", "")
+    if any(entry.get("apiVersion") != own for entry in _metadata(made).get("managedFields") or ()):
+        # It is read for the sake of managers of other versions first.
+        return TypedError(f"failed to convert new object: {what}")
+    named = _named(wanted, own)
     return TypedError(f"failed to convert new object ({named}) to proper version: {what}")
 
 
