@@ -192,8 +192,7 @@ class Handlers:
             group, _, version = str(obj.get("apiVersion") or resource.api_version).rpartition("/")
             known = self._engine.catalog.find_kind(group, str(obj.get("kind") or resource.kind), version) is not None
             objects.check_kind(obj, resource, known=known)
-            creating = call.method == "POST"
-            check_object(call.body, media_type, obj, resource, options, warnings, creating=creating)
+            check_object(call.body, media_type, obj, resource, options, warnings)
         return obj
 
     async def _create(self, call: Call, resource: ServedResource, namespace: str) -> Answer:

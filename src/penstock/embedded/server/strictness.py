@@ -25,8 +25,6 @@ def check_object(
     resource: ServedResource,
     options: WriteOptions,
     warnings: list[str],
-    *,
-    creating: bool,
 ) -> None:
     """Warn of the fields of a whole object, or refuse it, as the request asks for."""
     schema = resource.schema()
@@ -39,12 +37,8 @@ def check_object(
         return  # whoever reads it next tells what is wrong, and nothing else is told then
 
     def refusal() -> StatusError:
-        if resource.custom and creating:
-            return bad_request(problems.sentence)
-        version = resource.version
-        return bad_request(
-            f'{resource.kind} in version "{version}" cannot be handled as a {resource.kind}: {problems.sentence}'
-        )
+        version, kind = resource.version, resource.kind
+        return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {problems.sentence}')
 
     _judge(problems, options, warnings, refusal)
 
