@@ -56,13 +56,15 @@ def read(path: Path) -> Case:
 
 
 def keep(mismatch: Mismatch) -> Path:
-    """Write the case of a mismatch; of every sort the first one that was found is kept."""
-    target = FOLDER / f"{sort_of(mismatch)}.json"
-    if not target.exists():
-        upto = mismatch.step + 1
-        answers = tuple(answer.plain() for answer in mismatch.real[:upto])
-        asked = mismatch.sequence
-        target.write_bytes(Case(asked.path, asked.steps[:upto], answers).written())
+    """Write the case of a mismatch; a second one of the same sort has its seed in the name."""
+    asked, upto = mismatch.sequence, mismatch.step + 1
+    sort = sort_of(mismatch)
+    names = (sort, f"{sort}-{asked.seed}")
+    target = next((path for name in names if not (path := FOLDER / f"{name}.json").exists()), None)
+    if target is None:
+        return FOLDER / f"{names[-1]}.json"
+    answers = tuple(answer.plain() for answer in mismatch.real[:upto])
+    target.write_bytes(Case(asked.path, asked.steps[:upto], answers).written())
     return target
 
 
