@@ -30,6 +30,8 @@ def check(problems: Problems, value: Any, node: Node, path: str, old: Any = MISS
     if old is not MISSING and _same(value, old):
         return
     if not _check_type(problems, value, node, path):
+        if value is not None:
+            _check_enum(problems, value, node, path)
         return
     _check_composed(problems, value, node, path)
     if isinstance(value, str):
@@ -38,11 +40,16 @@ def check(problems: Problems, value: Any, node: Node, path: str, old: Any = MISS
         _check_number(problems, value, node, path)
     elif isinstance(value, list):
         _check_list(problems, value, node, path, old)
+    _check_enum(problems, value, node, path)
+    if isinstance(value, dict):
+        _check_object(problems, value, node, path, old)
+
+
+def _check_enum(problems: Problems, value: Any, node: Node, path: str) -> None:
+    """Whether it is one of the values that there are; a value of the wrong type is asked, too."""
     if node.enum and not any(_same(value, allowed) for allowed in node.enum):
         listed = [allowed if isinstance(allowed, str) else quoted(allowed) for allowed in node.enum]
         problems.append(unsupported(path, value, listed))
-    if isinstance(value, dict):
-        _check_object(problems, value, node, path, old)
 
 
 def _same(one: Any, other: Any) -> bool:
