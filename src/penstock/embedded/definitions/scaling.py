@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+from penstock.embedded.definitions.nodes import MISSING
 from penstock.embedded.fields.gotext import go_type, go_value
 from penstock.embedded.kinds.problems import invalid
 from penstock.embedded.status import internal_error
@@ -65,7 +66,7 @@ class Scaling:
         if not self._selector:
             return
         value, problem = _find(obj, self._selector)
-        if not problem and value is not None and not isinstance(value, str):
+        if not problem and value is not MISSING and not isinstance(value, str):
             problem = _wrong(self._selector, value, "string")
         if problem:
             problems.append(invalid(self._selector, "", problem))
@@ -76,16 +77,16 @@ def _steps(path: str) -> list[str]:
 
 
 def _find(obj: Object, path: str) -> tuple[Any, str]:
-    """The value at a path, None when it is not there, and what is wrong with the way to it."""
+    """The value at a path, or that it is missing, and what is wrong with the way to it."""
     place: Any = obj
     for step in _steps(path):
         if place is None:
-            return None, ""
+            return MISSING, ""
         if not isinstance(place, dict):
             shown, kind = go_value(place), go_type(place)
-            return None, f"{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"
+            return MISSING, f"{path} accessor error: {shown} is of the type {kind}, expected map[string]interface{{}}"
         if step not in place:
-            return None, ""
+            return MISSING, ""
         place = place[step]
     return place, ""
 
@@ -97,7 +98,7 @@ def _wrong(path: str, value: Any, wanted: str) -> str:
 
 def _number(obj: Object, path: str) -> tuple[int | None, str]:
     value, problem = _find(obj, path)
-    if problem or value is None:
+    if problem or value is MISSING:
         return None, problem
     if isinstance(value, bool) or not isinstance(value, int):
         return None, _wrong(path, value, "int64")
