@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from penstock.embedded.fields import reset
 from penstock.embedded.fields.compare import Comparison, compare
-from penstock.embedded.fields.errors import FieldConflict
+from penstock.embedded.fields.errors import FieldConflict, TypedError
 from penstock.embedded.fields.managers import Entry, Managers, identifier_text
 from penstock.embedded.fields.sets import LEAF, difference, intersection, path_text, paths
+from penstock.embedded.fields.typed import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,6 +138,12 @@ def _converted(old: Object, new: Object, version: str, by: Request) -> Compariso
     before, after = by.convert(old, version), by.convert(new, version)
     if before is None or after is None:
         return None
+    # Here items that stand twice in a list are an error; elsewhere what is stored may have them.
+    for name, (obj, schema) in (("old", before), ("new", after)):
+        try:
+            checked(obj, schema)
+        except TypedError as error:
+            raise TypedError(f"failed to convert {name} object: {error}") from None
     change = compare(before[0], after[0], before[1])
     return _kept(change, by) if by.everywhere else change
 
