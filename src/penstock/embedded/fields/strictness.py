@@ -67,11 +67,18 @@ def object_problems(
 
 
 def patch_problems(
-    patched: Object, schema: Schema, *, body: bytes, operations: bool = False, unread: Sequence[str] = ()
+    patched: Object,
+    schema: Schema,
+    *,
+    body: bytes,
+    operations: bool = False,
+    values: bool = False,
+    unread: Sequence[str] = (),
 ) -> FieldProblems:
     """The problems of a patch and of what it made of the object. `operations` marks a JSON patch.
 
-    `unread` are more top-level fields that count as unknown.
+    They are told in the order of the document that came out; with `values` there was none, and they are sorted by
+    their words. `unread` are more top-level fields that count as unknown.
     """
     pairs = _pairs(body)
     found: list[str] = []
@@ -80,7 +87,7 @@ def patch_problems(
     elif pairs is not None:
         found = list(_repeated(pairs, ""))
     unknown = [*unknown_fields(patched, schema), *(f'unknown field "{name}"' for name in unread)]
-    return _problems([*found, *sorted(unknown, key=_place)], [])
+    return _problems([*found, *sorted(unknown, key=None if values else _place)], [])
 
 
 def apply_problems(wanted: Object, *, body: bytes) -> FieldProblems:
@@ -108,11 +115,18 @@ def _unknown(value: Any, schema: Schema, path: str, found: list[str]) -> None:
             if type_ is None:
                 if schema.kind != "any":
                     found.append(f'unknown field "{path}.{key}"' if path else f'unknown field "{key}"')
-            elif type_.kind not in {"scalar", "any"} and child:
+            elif _may_hold_unknown(child, type_):
                 _unknown(child, type_, f"{path}.{key}" if path else key, found)
-    elif isinstance(value, list) and schema.element is not None and schema.element.kind not in {"scalar", "any"}:
+    elif isinstance(value, list) and schema.element is not None:
         for index, item in enumerate(value):
-            _unknown(item, schema.element, f"{path}[{index}]", found)
+            if _may_hold_unknown(item, schema.element):
+                _unknown(item, schema.element, f"{path}[{index}]", found)
+
+
+def _may_hold_unknown(value: Any, schema: Schema) -> bool:
+    if schema.kind == "scalar":  # a map in its place has fields that nobody knows
+        return schema.scalar != "untyped" and isinstance(value, dict)
+    return schema.kind != "any" and bool(value)
 
 
 def _place(problem: str) -> list[str]:

@@ -236,8 +236,7 @@ class Handlers:
         patching = await aside(call.body, Patching, resource, kind, call.body)
 
         def check(old: Object, made: Object) -> None:
-            operations, unread = kind == "json", patching.unread
-            problems = check_patch(call.body, made, resource, options, warnings, operations=operations, unread=unread)
+            problems = check_patch(call.body, made, resource, options, warnings, kind=kind, unread=patching.unread)
             if problems:
                 raise patching.refused(old, problems)
 
@@ -367,9 +366,8 @@ class Handlers:
                     read = decode(made)
                 except DecodeError as error:
                     raise patching.unreadable(scale, error) from error
-                operations, unread = kind == "json", patching.unread
                 problems = check_patch(
-                    call.body, made, SCALE, options, call.warnings, operations=operations, unread=unread
+                    call.body, made, SCALE, options, call.warnings, kind=kind, unread=patching.unread
                 )
                 if problems:
                     raise patching.refused(scale, problems)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from penstock.embedded.fields import FieldProblems
     from penstock.embedded.server.options import WriteOptions
+    from penstock.embedded.server.patching import PatchKind
     from penstock.embedded.server.ports import ServedResource
     from penstock.kube.resources import Object
 
@@ -69,7 +70,7 @@ def check_patch(
     options: WriteOptions,
     warnings: list[str],
     *,
-    operations: bool,
+    kind: PatchKind,
     unread: Sequence[str] = (),
 ) -> str:
     """The same for a patch and what it made of the object; why it is refused, if it is.
@@ -79,7 +80,10 @@ def check_patch(
     schema = resource.schema()
     if options.validation == "Ignore" or schema is None:
         return ""
-    problems = patch_problems(_looked_at(made, resource), schema, body=body, operations=operations, unread=unread)
+    # A strategic patch works on values, whose mistakes are collected and sorted; the others on a document.
+    values = kind == "strategic" and not resource.custom
+    looked_at = _looked_at(made, resource)
+    problems = patch_problems(looked_at, schema, body=body, operations=kind == "json", values=values, unread=unread)
     if problems and options.validation == "Strict":
         return problems.sentence
     warnings += problems.warnings
