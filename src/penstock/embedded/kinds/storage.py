@@ -42,6 +42,7 @@ _NEW_LABELS = {
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
 }
+_EXPANDS = "controllerExpandSecretRef"
 _VOLUME_SOURCES = (
     "hostPath",
     "gcePersistentDisk",
@@ -162,7 +163,7 @@ class PersistentVolumeRules(ClusterRules):
     def check_update(self, problems: Problems, new: Object, old: Object) -> None:
         self.check_create(problems, new)
         self.check_create(problems, new)
-        if any(new["spec"].get(kind) != old["spec"].get(kind) for kind in _VOLUME_SOURCES):
+        if any(_source(new, kind, old) != old["spec"].get(kind) for kind in _VOLUME_SOURCES):
             sent = self.sent(new)["spec"]
             changes = difference("core.PersistentVolumeSpec", old["spec"], sent, upto=("GCEPersistentDisk", "CSI"))
             detail = f"spec.persistentvolumesource is immutable after creation\n{changes}"
@@ -181,6 +182,15 @@ class PersistentVolumeRules(ClusterRules):
         before = old["status"].get("lastPhaseTransitionTime")
         if before is not None and "lastPhaseTransitionTime" not in new["status"]:
             new["status"]["lastPhaseTransitionTime"] = before
+
+
+def _source(volume: Object, kind: str, old: Object) -> Object | None:
+    """The source of a volume, without the one secret that may come later."""
+    source: Object | None = volume["spec"].get(kind)
+    before = old["spec"].get(kind)
+    if kind != "csi" or source is None or before is None or _EXPANDS in before:
+        return source
+    return {name: value for name, value in source.items() if name != _EXPANDS}
 
 
 def _same_nodes(affinity: Object | None, before: Object) -> bool:
