@@ -148,7 +148,9 @@ class Scaling:
             api_version=self._resource.api_version,
             replicas=self._replicas(),
         )
-        made["metadata"] = {**made["metadata"], "managedFields": entries}
+        made["metadata"] = {key: value for key, value in made["metadata"].items() if key != "managedFields"}
+        if entries:
+            made["metadata"]["managedFields"] = entries
         if version := scale["metadata"].get("resourceVersion"):
             made["metadata"]["resourceVersion"] = version
         return made
