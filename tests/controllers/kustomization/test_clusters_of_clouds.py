@@ -122,3 +122,6 @@ async def test_a_cloud_that_does_not_know_us(tmp_path: Path, monkeypatch: pytest
             await clouds.settings("ConfigMap a/b", "gcp", GKE)
         with pytest.raises(ConfigError, match="the cloud gave no address, or no certificate"):
             await clouds.settings("ConfigMap a/b", "aws", EKS)
+        monkeypatch.setenv("AWS_PROFILE", "nobody")
+        with pytest.raises(ConfigError, match="cannot be looked up: the cloud gave no login: ProfileNotFound"):
+            await clouds.settings("ConfigMap a/b", "aws", EKS)

@@ -111,8 +111,8 @@ async def _eks(cluster: str) -> tuple[Place, Callable[[], Token]]:
     region, name = (found["region"], found["name"]) if found else ("", "")
 
     def describe() -> Any:
-        client = sdk("boto3", "aws").client("eks", region_name=region)
-        return asked(lambda: client.describe_cluster(name=name))["cluster"]
+        boto3 = sdk("boto3", "aws")
+        return asked(lambda: boto3.client("eks", region_name=region).describe_cluster(name=name))["cluster"]
 
     told = await asyncio.to_thread(describe)
     place = _place(told.get("endpoint"), (told.get("certificateAuthority") or {}).get("data"))

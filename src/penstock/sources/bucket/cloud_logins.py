@@ -7,7 +7,6 @@ import base64
 import binascii
 import os
 import time
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,7 +15,7 @@ import msgspec
 from penstock.sources.bucket.azure import AzureLogin
 from penstock.sources.bucket.client import BucketError
 from penstock.sources.bucket.secrets import BucketSecrets, post, refused, text_of
-from penstock.sources.identity import NoIdentity, google_token
+from penstock.sources.identity import NoIdentity, google_token, sdk
 from penstock.sources.web import TooLarge, Unreachable, Web
 
 if TYPE_CHECKING:
@@ -133,8 +132,10 @@ def _azure_token(data: Mapping[str, bytes]) -> Callable[[], Awaitable[tuple[str,
 
 
 def _azure_identity(data: Mapping[str, bytes]) -> tuple[str, float]:
-    if find_spec("azure.identity") is None:
-        raise refused("Azure identities need the extra 'azure': pip install 'penstock[azure]'")
+    try:
+        sdk("azure.identity", "azure")
+    except NoIdentity as error:
+        raise refused(f"Azure authentication failed: {error}") from error
     from azure.core.exceptions import AzureError
 
     try:
